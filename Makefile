@@ -84,7 +84,7 @@ frameworks: $(FRAMEWORKS_READY)
 
 # A process each: frameworks are not asked to bear each other's threads.
 test-frameworks: $(FRAMEWORKS_READY)
-	@for name in foreign scipy torch torch_use jax stablehlo tensorflow; do \
+	@for name in foreign scipy torch torch_use jax implicit_frameworks stablehlo tensorflow; do \
 		$(FRAMEWORKS)/bin/python -m pytest -q -n 2 tests/frameworks/test_$$name.py || exit 1; \
 	done
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import copy
+import ctypes
 import inspect
 import pickle
+import signal
 import subprocess
 import sys
+import threading
+import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -292,3 +296,231 @@ def test_what_does_not_follow_is_asked_for(lib: llgrad.Library, name: str) -> No
     wrong, words = OPEN[name]
     with pytest.raises(llgrad.ArgumentError, match=f"(?s){words}"):
         wrong(lib)
+
+
+# --- several outputs, what is computed beside, and directions
+
+MORE = r"""
+#include <complex.h>
+typedef struct { double a; int n; float w[2]; } spring;
+double sums(const double *a, const double *b, int n, double *both, double *y) {
+    both[0] = both[1] = 0;
+    for (int i = 0; i < n; i++) both[0] += a[i] * a[i], both[1] += b[i], y[i] = a[i] * b[i];
+    return both[0] * both[1];
+}
+double pull(const spring *s, int n, double x) {
+    double e = 0;
+    for (int i = 0; i < n; i++) e += s[i].a * s[i].n * x * x + s[i].w[0] * s[i].w[1];
+    return e;
+}
+int status(double x, double *y) { *y = x * x; return -7; }
+void squares(const double _Complex *z, int n, double _Complex *w) { for (int i = 0; i < n; i++) w[i] = z[i] * z[i]; }
+double size(const float _Complex *z, int n) {
+    double s = 0;
+    for (int i = 0; i < n; i++) s += crealf(z[i]) * crealf(z[i]) * cimagf(z[i]);
+    return s;
+}
+"""
+A, B = np.array([1.0, 2.0, 3.0]), np.array([2.0, 0.0, 1.0])  # sums: 14, 3; y: 2, 0, 3
+
+
+@pytest.fixture(scope="module")
+def more(tmp_path_factory: pytest.TempPathFactory) -> llgrad.Library:
+    made = tmp_path_factory.mktemp("surface") / "more.c"
+    made.write_text(MORE)
+    return llgrad.load(made)
+
+
+def same(found: Any, wanted: Any) -> None:
+    """Are two results of the same structure equal?"""
+    if isinstance(wanted, dict):
+        assert list(found) == list(wanted)
+        same(tuple(found.values()), tuple(wanted.values()))
+    elif isinstance(wanted, tuple):
+        assert isinstance(found, tuple) and len(found) == len(wanted)
+        for f, w in zip(found, wanted, strict=True):
+            same(f, w)
+    else:
+        np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
+def test_several_outputs(more: llgrad.Library) -> None:
+    of, value = ("return", "y", "both"), (42.0, np.array([2.0, 0, 3]), np.array([14.0, 3]))
+    seed = (1.0, np.array([1.0, 10, 100]), np.array([0.0, 5]))
+    by_a = 6 * A + B * seed[1]
+    by_b = 14.0 + A * seed[1] + 5
+    pull = llgrad.vjp(more.sums, of=of)
+    same(pull(A, B, seed=seed), (value, (by_a, by_b)))
+    same(pull(A, B, seed={"y": seed[1]}), (value, (B * seed[1], A * seed[1])))
+    batch = {"return": np.array([1.0, 0, 2]), "y": np.zeros((3, 3))}
+    same(pull(A, B, seed=batch)[1][0], np.outer(batch["return"], 6 * A))
+    same(llgrad.value_and_grad(more.sums, "a", of, seed=seed)(A, B), (value, by_a))
+    along = np.array([1.0, 0, 2])
+    same(llgrad.jvp(more.sums, "a", of)(A, B, tangents=along), (value, (42.0, along * B, np.array([14.0, 0]))))
+    same(llgrad.jvp(more.sums, "a", ("y",))(A, B, tangents=np.eye(3))[1], (np.diag(B),))
+    rows = ((6 * A, np.full(3, 14.0)), (np.diag(B), np.diag(A)))
+    for mode in ("forward", "reverse"):
+        same(llgrad.jacobian(more.sums, of=("return", "y"), mode=mode)(A, B), rows)
+    same(llgrad.hessian(more.sums, "a", of, seed=seed)(A, B), 6 * np.eye(3))
+
+
+def test_directions_are_given_alike(more: llgrad.Library) -> None:
+    ones = np.ones(3)
+    push, bend = llgrad.jvp(more.sums), llgrad.hvp(more.sums)
+    for given in ({"tangents": (A * 0, ones)}, {"direction": (A * 0, ones)}, {"tangents": {"b": ones}}):
+        same(push(A, B, **given), (42.0, 42.0))
+        same(bend(A, B, **given), (6.0 * A / 3 * 3, np.zeros(3)))
+    same(bend(A, B, (A * 0, ones)), bend(A, B, direction=(A * 0, ones)))
+    same(llgrad.hvp(more.sums, "a")(A, B, tangents=np.eye(3)), 6 * np.eye(3))
+    same(llgrad.vmap(llgrad.hvp(more.sums, "a"), "direction")(A, B, direction=np.eye(3)), 6 * np.eye(3))
+    same(llgrad.grad(more.sums, "a", seed=2.0)(A, B), llgrad.vjp(more.sums, "a", seed=2.0)(A, B)[1])
+    named: Any = {"specialize": "n"}
+    same(llgrad.hvp(more.sums, "a", **named)(A, B, direction=ones), 6 * ones)
+
+
+def test_what_is_computed_beside(more: llgrad.Library) -> None:
+    both, y = np.array([14.0, 3]), np.array([2.0, 0, 3])
+    aux, rest = {"both": both, "y": y}, {"return": 42.0, "both": both}
+    options: Any = {"wrt": "a", "has_aux": True}
+    same(llgrad.value_and_grad(more.sums, **options)(A, B), ((42.0, aux), 6 * A))
+    same(llgrad.grad(more.sums, **options)(A, B), (6 * A, aux))
+    same(llgrad.vjp(more.sums, of="y", **options)(A, B, seed=A), (y, A * B, rest))
+    same(llgrad.jvp(more.sums, of="y", **options)(A, B, tangents=A), (y, A * B, rest))
+    same(llgrad.jacobian(more.sums, of="y", **options)(A, B), (np.diag(B), rest))
+    same(llgrad.hvp(more.sums, of="y", **options)(A, B, A, seed=A), (np.zeros(3), rest))
+    same(llgrad.hessian(more.sums, **options)(A, B), (6 * np.eye(3), aux))
+    same(llgrad.value_and_grad(more.status, of="y", has_aux=True)(3.0), ((9.0, {"return": -7}), 6.0))
+    rows = np.stack([A, 2 * A])
+    found = llgrad.vmap(llgrad.grad(more.sums, **options), "a")(rows, B)
+    same(found, (6 * rows, {"both": np.array([[14.0, 3], [56, 3]]), "y": rows * B}))
+    again = pickle.loads(pickle.dumps(llgrad.grad(more.sums, of=("return", "y"), seed=(1.0, A), **options)))
+    same(again(A, B), (6 * A + A * B, {"both": both}))
+
+
+def test_structs_and_complex_numbers_are_inputs(more: llgrad.Library) -> None:
+    pull = llgrad.grad(more.pull)
+    springs = np.zeros(2, more.pull.signature.parameters[0].type.dtype)
+    springs["a"], springs["n"], springs["w"] = [1, 2], [3, 4], [[2, 5], [3, 7]]
+    by_s, by_x = pull(springs, 2, 2.0)
+    assert by_s["a"].tolist() == [12, 16] and by_s["w"].tolist() == [[5, 2], [7, 3]] and not by_s["n"].any()
+    assert by_x == 44
+    along = np.zeros_like(springs)
+    along["w"][0, 1] = 1
+    assert llgrad.jvp(more.pull)(springs, 2, 2.0, tangents={"s": along})[1] == 2
+    z, one = np.array([1 + 2j, 3 - 1j]), np.array([1, 1j])
+    same(llgrad.jvp(more.squares, of="w")(z, 2, np.zeros(2, complex), tangents=one), (z**2, 2 * z * one))
+    same(llgrad.vjp(more.squares, of="w")(z, 2, np.zeros(2, complex), seed=one), (z**2, 2 * z.conj() * one))
+    same(more.squares(z), z**2)  # (how many, and what is written, follow from the array)
+    same(llgrad.vjp(more.squares)(z, seed=one)[1], 2 * z.conj() * one)
+    assert more.pull(springs, x=2.0) == more.pull(springs, 2, 2.0)
+    llgrad.check_grads(more.squares, (z,), order=2)
+    llgrad.check_grads(more.size, (z.astype(np.complex64), 2))
+    llgrad.check_grads(more.pull, (springs, 2, 2.0), order=2, tolerance=1e-3)
+    with pytest.raises(llgrad.ArgumentError, match="holds complex numbers: its Jacobian is no matrix"):
+        llgrad.jacobian(more.squares)(z)
+    with pytest.raises(llgrad.ArgumentError, match="holds complex numbers: its Hessian is no matrix"):
+        llgrad.hessian(more.size)(z.astype(np.complex64), 2)
+    with pytest.raises(llgrad.ArgumentError, match="holds structs: its Jacobian is no matrix"):
+        llgrad.jacobian(more.pull)(springs, 2, 2.0)
+    found = llgrad.grad(more.size)(z.astype(np.complex64), 2)
+    assert found.dtype == np.complex64 and found.tolist() == [4 + 1j, -6 + 9j]
+
+
+WRONG_DIRECTIONS: dict[str, tuple[Callable[[llgrad.Library], Any], str]] = {
+    "no seed": (lambda lib: llgrad.grad(lib.sums, of=("return", "y"))(A, B), "several outputs needs a seed"),
+    "seeds": (lambda lib: llgrad.vjp(lib.sums, of=("return", "y"))(A, B, seed=A), "must be 2 values, for return, y"),
+    "name": (lambda lib: llgrad.jvp(lib.sums)(A, B, tangents={"c": A}), "tangents has no c.*give a and b"),
+    "twice": (lambda lib: llgrad.jvp(lib.sums, of=("y", 4)), "names a parameter twice"),
+    "input": (lambda lib: llgrad.jvp(lib.sums, of=("y", "a")), "of='a' is no output"),
+    "check": (lambda lib: llgrad.check_grads(lib.sums, (A, B), of=("y", "both")), "compares one output, not 2"),
+    "nothing": (lambda lib: llgrad.jvp(lib.squares, of=("return", "w")), "returns void"),
+    "none": (lambda lib: llgrad.hvp(lib.sums)(A, B), "called without a direction"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_DIRECTIONS)
+def test_wrong_directions(more: llgrad.Library, name: str) -> None:
+    wrong, words = WRONG_DIRECTIONS[name]
+    with pytest.raises(llgrad.ArgumentError, match=f"(?s){words}"):
+        wrong(more)
+
+
+# --- callbacks, strings, what is passed by value, Ctrl-C
+
+OTHERS = r"""
+#include <string.h>
+#include <complex.h>
+typedef struct { double a, b; } pair;
+typedef void (*monitor)(int, double);
+__attribute__((enzyme_inactive)) static void tell(monitor f, int i, double s) { f(i, s); }
+double watched(const double *x, int n, monitor f) {
+    double s = 0;
+    for (int i = 0; i < n; i++) s += x[i] * x[i], tell(f, i, s);
+    return s;
+}
+double applied(double (*f)(double), double x) { return f(x) * x; }
+double named(const char *how, double x) { return strcmp(how, "cube") == 0 ? x * x * x : x * x; }
+double taken(pair p, double x) { return p.a * p.b * x; }
+pair given(double x, pair p) { pair q = {x * p.a, p.b}; return q; }
+double _Complex squared(double _Complex z) { return z * z; }
+double slow(double x) { for (long i = 0; i < 3000000; i++) x = x * 0.999999 + 1e-9; return x; }
+"""
+
+
+@pytest.fixture(scope="module")
+def others(tmp_path_factory: pytest.TempPathFactory) -> llgrad.Library:
+    made = tmp_path_factory.mktemp("surface") / "others.c"
+    made.write_text(OTHERS)
+    return llgrad.load(made)
+
+
+def test_callbacks_and_strings(others: llgrad.Library) -> None:
+    seen: list[tuple[int, float]] = []
+    watch = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_double)(lambda i, s: seen.append((i, s)))
+    same(llgrad.value_and_grad(others.watched)(X, 3, watch), (14.0, 2 * X))
+    assert seen == [(0, 1), (1, 5), (2, 14)]
+    same(llgrad.hvp(others.watched)(X, 3, watch, X), 2 * X)
+    twice = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(lambda v: 2 * v)
+    assert others.applied(twice, 3.0) == 18
+    with pytest.raises(llgrad.NoRuleError, match=r"marked __attribute__\(\(enzyme_inactive\)\)"):
+        llgrad.grad(others.applied)
+    with pytest.raises(TypeError, match="ctypes.CFUNCTYPE"):
+        others.applied(abs, 3.0)
+    assert others.named("cube", 3.0) == 27 == others.named(b"cube", 3.0) == 3 * others.named("square", 3.0)
+    assert llgrad.grad(others.named)("cube", 3.0) == 27
+
+
+def test_a_function_that_passes_by_value_is_shown_how_to_pass_by_pointers(
+    others: llgrad.Library, tmp_path: Path
+) -> None:
+    wrappers = []
+    for name in ("taken", "given", "squared"):
+        with pytest.raises(llgrad.UnsupportedError, match="by value") as caught:
+            others[name](1.0)
+        wrappers.append(caught.value.fix.partition(": ")[2])
+    path = tmp_path / "wrapped.c"
+    path.write_text("\n".join([OTHERS, *wrappers]))
+    lib = llgrad.load(path)
+    pair = np.array([(3.0, 5.0)], lib.taken_.signature.parameters[0].type.dtype)
+    by_p, by_x = llgrad.grad(lib.taken_)(pair, 2.0)
+    assert (by_p["a"], by_p["b"], by_x) == (10, 6, 15)
+    out = np.zeros_like(pair)
+    lib.given_(2.0, pair, out)
+    assert out.tolist() == [(6.0, 5.0)]
+    z, w = np.array([1 + 2j]), np.zeros(1, complex)
+    same(llgrad.vjp(lib.squared_, of="result")(z, w, seed=1.0), (-3 + 4j, np.array([2 - 4j])))
+
+
+def test_an_interrupt_stops_a_batch_between_elements(others: llgrad.Library) -> None:
+    batch = llgrad.vmap(others.slow, "x", threads=2)
+    batch(np.ones(2))
+    started = time.perf_counter()
+    batch(np.ones(20))
+    twenty = time.perf_counter() - started
+    main = threading.main_thread().ident
+    timer = threading.Timer(twenty / 2, lambda: signal.pthread_kill(main or 0, signal.SIGINT))
+    started = time.perf_counter()
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        batch(np.ones(2000))
+    assert time.perf_counter() - started < 20 * twenty

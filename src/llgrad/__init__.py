@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from llgrad.api.check import check_grads
     from llgrad.api.derivatives import Derivative, grad, jvp, value_and_grad, vjp
+    from llgrad.api.implicit import fixed_point, implicit
     from llgrad.api.jacobian import jacobian
     from llgrad.api.registering import function_like, functions, inactive, rule
     from llgrad.api.second_order import hessian, hvp
@@ -29,9 +30,11 @@ if TYPE_CHECKING:
         LlgradError,
         LlgradWarning,
         MissingSourceError,
+        NonFiniteError,
         NoRuleError,
         ParseError,
         SeedError,
+        SolveError,
         SourceError,
         UnknownNameError,
         UnsupportedError,
@@ -43,15 +46,17 @@ __version__ = "0.1.0"
 __all__ = [
     "ActivityError", "ArgumentError", "CheckpointError", "CompilerError", "Derivative", "ForeignError",
     "ForeignFunction", "InternalError", "KindError", "Library", "LlgradError", "LlgradWarning", "MissingSourceError",
-    "NoRuleError", "ParseError", "SeedError", "SourceError", "UnknownNameError", "UnsupportedError", "VerifyError",
-    "__version__", "check_grads", "function_like", "functions", "grad", "hessian", "hvp", "inactive", "jacobian",
-    "jvp", "load", "rule", "value_and_grad", "vjp", "vmap",
+    "NoRuleError", "NonFiniteError", "ParseError", "SeedError", "SolveError", "SourceError", "UnknownNameError",
+    "UnsupportedError", "VerifyError", "__version__", "check_grads", "fixed_point", "function_like", "functions",
+    "grad", "hessian", "hvp", "implicit", "inactive", "jacobian", "jvp", "load", "rule", "value_and_grad",
+    "vjp", "vmap",
 ]  # fmt: skip
 _PLACES = {
     "Derivative": "api.derivatives", "grad": "api.derivatives", "jvp": "api.derivatives",
     "value_and_grad": "api.derivatives", "vjp": "api.derivatives",
     "check_grads": "api.check",
     "jacobian": "api.jacobian",
+    "implicit": "api.implicit", "fixed_point": "api.implicit",
     "hessian": "api.second_order", "hvp": "api.second_order",
     "vmap": "api.vmap",
     "rule": "api.registering", "inactive": "api.registering", "function_like": "api.registering",

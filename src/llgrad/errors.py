@@ -260,6 +260,18 @@ class SeedError(LlgradError):
     code = "seed"
 
 
+class NonFiniteError(LlgradError, FloatingPointError):
+    """A derivative is infinite or not a number, and the call asked where that arises."""
+
+    code = "non-finite"
+
+
+class SolveError(LlgradError, ArithmeticError):
+    """An implicit function has no derivative here: no root was given, or a linear system has no solution."""
+
+    code = "solve"
+
+
 class CheckpointError(UnsupportedError):
     """A loop that cannot have checkpoints, or is not there."""
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,8 @@ from jax._src.array import ArrayImpl
 from jax._src.dispatch import apply_primitive
 from jax.interpreters import ad, batching, mlir
 
+from llgrad.api.directions import packed
+from llgrad.api.implicit import Implicit, ImplicitDerivative, Point
 from llgrad.errors import UnsupportedError
 from llgrad.execution.library import ForeignFunction
 from llgrad.execution.loaded import Loaded
@@ -72,6 +74,76 @@ class ForeignOperation(Operation):
         given = [_array(self._foreign, i, t) for i, t in zip(self._foreign.tensors, tensors, strict=True)]
         made = _bind(self._foreign, "primal", (), tuple(statics), (), given)
         return made[0] if len(made) == 1 else tuple(made)
+
+
+def implicit(function: Implicit, out: Any) -> Callable[..., Any]:
+    """A solver that `llgrad.implicit` or `llgrad.fixed_point` made, as a function of arrays: reverse mode, twice.
+
+    out     what it returns: "like x", or a jax.ShapeDtypeStruct, or a function that makes one of the arguments by name
+
+    Parameters that the residual knows have derivatives; the others are static. XLA calls Python back.
+    """
+    if not isinstance(function, Implicit) or not function.single or function.has_aux:
+        raise ForeignTypeError(
+            "implicit takes a solver with one unknown and no aux", fix="@llgrad.implicit(residual=…, unknown=…)"
+        )
+
+    def call(*args: Any, **named: Any) -> Any:
+        given = function.bound(args, named)
+        names = tuple(n for n in function.names(function.wrt) if n in given)
+        arrays = {n: jnp.asarray(given.pop(n)) for n in names}
+        like = arrays[out.removeprefix("like ")] if isinstance(out, str) else out(**arrays) if callable(out) else out
+        return _solution(function, names, given, jax.ShapeDtypeStruct(like.shape, like.dtype))(*arrays.values())
+
+    call.__doc__ = repr(function)
+    return call
+
+
+def _solution(function: Implicit, names: tuple[str, ...], rest: dict[str, Any], out: Any) -> Callable[..., Any]:
+    """u(p), whose derivatives are calls of Python."""
+    derivative = ImplicitDerivative(function, "vjp", names, None, False)
+
+    def called(run: Callable[..., Any], like: Any, *given: Any) -> Any:
+        def run_on(*arrays: Any) -> Any:
+            found = run(*(np.asarray(a)[()] for a in arrays))
+            return jax.tree.map(lambda f, of: np.asarray(f, of.dtype).reshape(of.shape), found, like)
+
+        return jax.pure_callback(run_on, like, *given, vmap_method="sequential")
+
+    def point(p: Sequence[Any], u: Any) -> Point:
+        return Point(function, u, {**rest, **dict(zip(names, p, strict=True))}, derivative.wrt)
+
+    def pull(*given: Any) -> Any:
+        *p, u, w = given
+        return tuple(derivative.pull(point(p, u), packed([w])))
+
+    def bend(*given: Any) -> Any:
+        *p, u, w = given[: len(names) + 2]
+        at, along = point(p, u), list(given[len(names) + 2 :])
+        by_p = derivative.bend(at, at.adjoint.solve(packed([w])), along)
+        return (*by_p, at.unpacked(derivative.push(at, along))[0])
+
+    @jax.custom_vjp
+    def solution(*p: Any) -> Any:
+        return called(lambda *v: function.solved((), {**rest, **dict(zip(names, v, strict=True))})[0], out, *p)
+
+    @jax.custom_vjp
+    def pulled(*given: Any) -> Any:
+        return called(pull, tuple(jax.ShapeDtypeStruct(p.shape, p.dtype) for p in given[:-2]), *given)
+
+    def of_pulled(given: Any, along: Any) -> Any:
+        *p, u, w = given
+        like = tuple(jax.ShapeDtypeStruct(x.shape, x.dtype) for x in (*p, w))
+        *by_p, by_w = called(bend, like, *given, *along)
+        return (*by_p, jnp.zeros_like(u), by_w)  # (how u depends on p is in by_p)
+
+    def with_solution(*p: Any) -> Any:
+        u = solution(*p)
+        return u, (p, u)
+
+    solution.defvjp(with_solution, lambda kept, w: pulled(*kept[0], kept[1], w))
+    pulled.defvjp(lambda *given: (pulled(*given), given), of_pulled)
+    return solution
 
 
 def foreign(source: Paths | ForeignFunction, name: str | None = None, **options: Any) -> ForeignOperation:
@@ -326,4 +398,4 @@ ad.primitive_jvps[_primitive] = _jvp
 ad.primitive_transposes[_primitive] = _transpose
 batching.primitive_batchers[_primitive] = _batch
 
-__all__ = ["ForeignOperation", "foreign"]
+__all__ = ["ForeignOperation", "foreign", "implicit"]

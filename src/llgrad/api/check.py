@@ -10,14 +10,16 @@ differences of order 6 of ⟨w, f⟩.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import prod
 from typing import Any, Unpack
 
 import numpy as np
 from msgspec import Struct
 
-from llgrad.api.derivatives import Jvp, Names, Options, Vjp, jvp, vjp
+from llgrad.api.derivatives import Jvp, Vjp, jvp, vjp
+from llgrad.api.names import Names
+from llgrad.api.options import Options
 from llgrad.api.second_order import hvp
 from llgrad.errors import ArgumentError, UnknownNameError, UnsupportedError, at_the_caller
 from llgrad.execution.library import ForeignFunction
@@ -118,14 +120,52 @@ def _input(p: Parameter, size: float | None, ample: int, rng: np.random.Generato
 
 
 def _float_bytes(p: Parameter) -> int:
-    dtype = p.type.dtype
-    return dtype.itemsize if dtype is not None and dtype.itemsize in _LIMITS else 8
+    return min((n for n in _float_sizes(p.type.dtype) if n in _LIMITS), default=8)
+
+
+def _float_sizes(dtype: np.dtype[Any] | None) -> Iterator[int]:
+    """Bytes of the floats in a type."""
+    dtype = dtype.base if dtype is not None else None
+    if dtype is not None and dtype.names is not None:
+        for name in dtype.names:
+            yield from _float_sizes(dtype[name])
+    elif dtype is not None and dtype.kind in "fc":
+        yield dtype.itemsize // (2 if dtype.kind == "c" else 1)
+
+
+def _fields(value: np.ndarray[Any, Any]) -> Iterator[str]:
+    """The members of structs that hold floats."""
+    return (n for n in value.dtype.names or () if any(True for _ in _float_sizes(value.dtype[n])))
 
 
 def _direction(value: Any, rng: np.random.Generator) -> Any:
-    if isinstance(value, np.ndarray):
-        return np.asarray(rng.uniform(-1, 1, value.shape), value.dtype)
-    return float(rng.uniform(-1, 1))
+    if not isinstance(value, np.ndarray):
+        return float(rng.uniform(-1, 1))
+    if value.dtype.names is not None:
+        made = np.zeros_like(value)
+        for name in _fields(value):
+            made[name] = _direction(value[name], rng)
+        return made
+    turned = np.exp(1j * rng.uniform(0, 6, value.shape)) if value.dtype.kind == "c" else 1.0
+    return np.asarray(rng.uniform(-1, 1, value.shape) * turned, value.dtype)
+
+
+def _inner(a: Any, b: Any) -> float:
+    """The inner product of numbers and arrays as vectors of real numbers."""
+    if isinstance(a, np.ndarray) and a.dtype.names is not None:
+        return sum(_inner(a[name], b[name]) for name in _fields(a))
+    return float(np.sum(np.real(np.conj(a) * b)))
+
+
+def _shifted(value: Any, h: float, along: Any) -> Any:
+    if not isinstance(along, np.ndarray):
+        return value + h * along
+    if along.dtype.names is None:
+        return np.asarray(value + h * along, along.dtype)
+    made = value.copy()
+    for name in _fields(value):
+        made[name] = _shifted(value[name], h, along[name])
+    return made
 
 
 def _copies(inputs: list[Any]) -> list[Any]:
@@ -135,20 +175,20 @@ def _copies(inputs: list[Any]) -> list[Any]:
 def _pulled(pull: Vjp, inputs: list[Any], along: list[Any], weights: Any) -> float:
     """⟨Jᵀ w, v⟩, by reverse mode."""
     _, found = pull(*_copies(inputs), seed=weights)
-    return float(sum(np.sum(g * v) for g, v in zip([found] if pull.single else found, along, strict=True)))
+    return sum(_inner(g, v) for g, v in zip([found] if pull.single else found, along, strict=True))
 
 
 def _pushed(push: Jvp, inputs: list[Any], along: list[Any], weights: Any) -> float:
     """⟨w, J v⟩, by forward mode."""
     _, tangent = push(*_copies(inputs), tangents=along[0] if push.single else along)
-    return float(np.sum(weights * np.asarray(tangent)))
+    return _inner(weights, np.asarray(tangent))
 
 
 def _moved(inputs: list[Any], wrt: Sequence[int], along: list[Any], h: float) -> list[Any]:
     """Copies of the inputs, those in `wrt` moved along a direction."""
     moved = _copies(inputs)
     for n, v in zip(wrt, along, strict=True):
-        moved[n] = np.asarray(moved[n] + h * v, v.dtype) if isinstance(v, np.ndarray) else moved[n] + h * v
+        moved[n] = _shifted(moved[n], h, v)
     return moved
 
 
@@ -159,7 +199,7 @@ def _differences(
     def at(h: float) -> float:
         moved = _moved(inputs, wrt, along, h)
         result = function(*moved)
-        return float(np.sum(np.asarray(weights, np.float64) * (result if of is None else moved[of])))
+        return _inner(np.asarray(weights, np.float64), result if of is None else moved[of])
 
     return float(_central(at, step))
 
@@ -173,7 +213,7 @@ def _central(at: Callable[[float], Any], step: float) -> Any:
 @at_the_caller
 def check_grads(
     function: ForeignFunction, args: Sequence[Any], order: int = 1, modes: Sequence[str] = ("fwd", "rev"), *,
-    wrt: Names = None, of: str | int | None = None, tolerance: float | None = None, directions: int = 2,
+    wrt: Names = None, of: Names = None, tolerance: float | None = None, directions: int = 2,
     seed: int = 0, **options: Unpack[Options],
 ) -> None:  # fmt: skip
     """Compare derivatives of `function` at `args` with central differences of order 6, along random directions.
@@ -190,7 +230,10 @@ def check_grads(
     if order not in (1, 2) or not set(modes) <= {"fwd", "rev"} or not modes:
         raise ArgumentError(f"order={order!r}, modes={modes!r}", fix='1 or 2, and ("fwd", "rev") or one of them')
     rng = np.random.default_rng(seed)
+    options.pop("has_aux", None)
     pull, push = vjp(function, wrt, of, **options), jvp(function, wrt, of, **options)
+    if not pull.one_output:
+        raise ArgumentError(f"check_grads compares one output, not {len(pull.outputs)}", fix="call it for each")
     values = pull.function.values(args)
     least = min(_float_bytes(function.signature.parameters[n]) for n in pull.wrt)
     _, limit, step = _LIMITS[least]
@@ -218,13 +261,20 @@ def _check_second(
 
     def at(h: float) -> Any:
         _, gradients = pull(*_moved(values, pull.wrt, along, h), seed=weights)
-        return np.concatenate([np.ravel(g) for g in ([gradients] if pull.single else gradients)])
+        return np.concatenate([_flat(g) for g in ([gradients] if pull.single else gradients)])
 
-    product = np.concatenate([np.ravel(p) for p in ([found] if pull.single else found)])
+    product = np.concatenate([_flat(p) for p in ([found] if pull.single else found)])
     wanted = _central(at, step)
     error = float(np.linalg.norm(product - wanted)) / max(float(np.linalg.norm(wanted)), 1e-8)
     if not error <= limit:
         raise AssertionError(f"second order: a product of the Hessian is {product}, by differences {wanted}")
+
+
+def _flat(g: Any) -> Any:
+    """The floats of a gradient as one vector."""
+    if isinstance(g, np.ndarray) and g.dtype.names is not None:
+        return np.concatenate([np.zeros(0), *(_flat(g[name]) for name in _fields(g))])
+    return np.ravel(g)
 
 
 def _require_near(mode: str, found: float, wanted: float, limit: float) -> None:

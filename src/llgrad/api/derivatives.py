@@ -19,62 +19,30 @@ import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 import numpy as np
 
+from llgrad.api.directions import Direction, batch, contents, fitted, listed, number, require_same, stacked_each
+from llgrad.api.names import RETURN, Names, inputs_of, outputs_of, require_active, writable_floats, written_by
+from llgrad.api.options import EXTRA, Options, checkpoints
 from llgrad.api.per_values import PerValues
-from llgrad.autodiff.requests.checkpoint_schedule import How
 from llgrad.autodiff.requests.request import Act, Mode, Request
-from llgrad.errors import ArgumentError, ForeignError, UnsupportedError, at_the_caller
+from llgrad.errors import ArgumentError, UnsupportedError, at_the_caller
 from llgrad.execution.arguments import holds_addresses, refuse_overlap
 from llgrad.execution.entry import ARENA
 from llgrad.execution.library import ForeignFunction, with_parameters
 from llgrad.execution.loaded import Compiled
-from llgrad.execution.passing import Table, is_scalar, shaped, spread_acts, spread_shadows, zeros
+from llgrad.execution.passing import Table, is_code, is_scalar, shaped, spread_acts, spread_shadows, zeros
 from llgrad.execution.size_checks import Test
-from llgrad.signature import Array, Complex, Opaque, Parameter, Pointer, Scalar, Struct, Void
+from llgrad.signature import Opaque, Parameter, Pointer, Scalar
 from llgrad.support.uncopied import Uncopied
 from llgrad.transforms.guard.denormals import flushes
 
-Names = str | int | Sequence[str | int] | None
+if TYPE_CHECKING:
+    from llgrad.api.non_finite import Trace
+
 LANES = 8  # directions in one sweep, at most
-
-
-Checkpoints = str | int | Mapping[str, str | int] | Mapping[int, str | int] | Mapping[str | int, str | int] | None
-
-
-class Options(TypedDict, total=False):
-    """What every function that makes derivatives takes by name.
-
-    strong_zero       a zero seed, tangent or adjoint times infinity or NaN is zero
-    runtime_activity  pointers that may point to active memory or to that of constant arguments are told apart as the
-                      derivative runs; without it they are an ActivityError
-    checkpoint        reverse mode: steps of long loops are run again instead of being kept on the tape. "sqrt",
-                      "revolve", "revolve:20" (checkpoints) or a number of bytes, for all loops that leave a tape; or a
-                      dict from lines (12, "file.c:12") to these
-    strict            adjoints are added and multiplied as they are written down: LLVM may not reorder these sums, nor
-                      contract them with products
-    denormals         "flush": numbers below 2**-1022 count as zero while the derivative runs, which is faster where
-                      there are many; what was set before is set again afterwards
-    unchecked         calls are not checked for accesses outside of the arrays that they are given
-    argnums           another name of `wrt`, as JAX has it
-    """
-
-    strong_zero: bool
-    runtime_activity: bool
-    checkpoint: Checkpoints
-    denormals: str | None
-    strict: bool
-    unchecked: bool
-    argnums: Names
-
-
-EXTRA = {
-    "value_and_grad": ("seed",), "grad": ("seed",), "vjp": ("seed",), "jvp": ("tangents",), "hessian": ("seed",),
-    "hvp": ("direction", "seed"),
-}  # fmt: skip
-"""What a call of a derivative takes beside the function's arguments: a direction by position, others by name."""
 
 
 class Derivative(Uncopied):
@@ -82,14 +50,14 @@ class Derivative(Uncopied):
 
 
     def __init__(
-        self, function: ForeignFunction, mode: Mode, wrt: Names, of: str | int | None, kind: str, *,
-        compile: bool = True, **options: Unpack[Options],
+        self, function: ForeignFunction, mode: Mode, wrt: Names, of: Names, kind: str, *, compile: bool = True,
+        seed: Any = None, **options: Unpack[Options],
     ) -> None:  # fmt: skip
         """Checks names and compiles; errors of synthesis come from here."""
         if not isinstance(function, ForeignFunction):
             raise ArgumentError(
                 f"{kind} takes a function of a library, not {type(function).__name__} {function!r}"[:200],
-                fix="llgrad.hvp and llgrad.hessian make second derivatives"
+                fix="llgrad.hvp and llgrad.hessian make second derivatives; there are none of third order"
                 if isinstance(function, Derivative)
                 else "lib = llgrad.load(…), then lib.name",
             )
@@ -100,13 +68,14 @@ class Derivative(Uncopied):
             )
         function.require_supported()
         flushes(options.get("denormals"))
-        self.unchecked = options.pop("unchecked", False)
+        self.unchecked, self.has_aux = options.pop("unchecked", False), options.pop("has_aux", False)
         self.function, self.mode, self.kind, self.options = function, mode, kind, options
+        self.trace = _trace(function, kind, options.pop("nan", None))
         self.signature = function.signature
-        of = _only_output(function) if of is None else of
-        self.of = None if of is None else _position(function, of, "of")
-        self.wrt, self.single = _positions(function, wrt, self.of)
-        self._check_names()
+        self.outputs, self.one_output = outputs_of(function, of)
+        self.wrt, self.single = inputs_of(function, wrt, self.outputs)
+        for n in self.wrt:
+            require_active(function, self.signature.parameters[n])
         self.acts = tuple(self._act(p) for p in self.signature.parameters)
         self.result = self._result_act()
         self.__name__ = f"{kind}_{self.signature.name}"
@@ -116,30 +85,29 @@ class Derivative(Uncopied):
         self._tests: dict[tuple[bool, int], Test | None] = {}
         self._lock = threading.Lock()
         self._peak = 0
-        self.default_seed: Any = None
+        self.default_seed = seed
         if compile:
             self._compiled(self.may_be_disjoint())
 
     def __reduce__(self) -> Any:
         """Pickled as what was asked for; compiled, or found in the cache, at its first call."""
         wrt = self.wrt[0] if self.single else self.wrt
-        options = {**self.options, "unchecked": self.unchecked}
-        return _again, (type(self), self.function, self.mode, wrt, self.of, self.kind, options, self.default_seed)
+        options = {**self.options, "unchecked": self.unchecked, "has_aux": self.has_aux}
+        options["nan"] = self.trace and "trace"
+        return _again, (type(self), self.function, self.mode, wrt, self.named_of, self.kind, options, self.default_seed)
 
     # --- calling
 
-    def run(self, args: Sequence[Any], named: dict[str, Any], seed: Any, tangents: Any) -> tuple[Any, Any]:
-        """Value and derivative; see the functions that make derivatives."""
-        values = self.function.values(args, named)
-        shadows = self._shadows(values, seed, tangents)
-        results = self._sweep(values, [shadows], [seed], self._disjoint(values))
-        return self._value(values, results), self._derivatives(shadows, results, 0, 1)
+    def run(self, values: Sequence[Any], direction: Direction | None) -> tuple[Any, Any, Any]:
+        """Value, derivative and what else was computed, along a direction: of outputs, or of inputs in forward mode."""
+        shadows = self._shadows(values, direction)
+        results = self._sweep(values, [shadows], [direction], self._disjoint(values))
+        return self._value(values, results), self._derivatives(shadows, results, 0, 1), self.aux(values, results)
 
     def run_many(
-        self, args: Sequence[Any], named: dict[str, Any], count: int, direction: Callable[[int], Any]
-    ) -> tuple[Any, list[Any]]:
-        """Value, and the derivatives along `count` directions (seeds or tangents), several in one sweep."""
-        values = self.function.values(args, named)
+        self, values: Sequence[Any], count: int, direction: Callable[[int], Direction]
+    ) -> tuple[Any, list[Any], Any]:
+        """The same along `count` directions, several in one sweep."""
         if any(isinstance(v, Table) for v in values):
             raise UnsupportedError(
                 f"{self.signature.name} takes pointers to pointers: a direction a call", fix="call vjp or jvp for each"
@@ -156,19 +124,39 @@ class Derivative(Uncopied):
                 if start and old is not None:
                     v[...] = old
             given = [direction(min(k, count - 1)) for k in range(start, start + width)]
-            forward = self.mode is Mode.FORWARD
             own = [{n: room[k] for n, room in rooms.items()} for k in range(start, start + width)]
-            lanes = [
-                self._shadows(values, None if forward else g, g if forward else None, r)
-                for g, r in zip(given, own, strict=True)
-            ]
+            lanes = [self._shadows(values, g, r) for g, r in zip(given, own, strict=True)]
             results = self._sweep(values, lanes, given, disjoint)
             if start:
                 require_same(self.signature.name, first, self._value(values, results))
             elif count > width:
                 first = self._value(values, results)
             found += [self._derivatives(lane, results, n, width) for n, lane in enumerate(lanes)]
-        return self._value(values, results), found[:count]
+        return self._value(values, results), found[:count], self.aux(values, results)
+
+    def seeds(self, given: Any) -> Direction | None:
+        """The seed of a call, or the one that the derivative was made with; None for the usual one."""
+        given = self.default_seed if given is None else given
+        return None if given is None else listed(given, self.output_names, self.one_output, "seed")
+
+    def tangents(self, given: Any, what: str = "tangents") -> Direction:
+        """The direction of the inputs that a call gives."""
+        if given is None:
+            raise ArgumentError(f"a {self.kind} needs {what}", fix=f"pass {what}=…: one for each parameter in wrt")
+        return listed(given, [self._name(n) for n in self.wrt], self.single, what)
+
+    def aux(self, values: Sequence[Any], results: Sequence[Any]) -> dict[str, Any]:
+        """With `has_aux`: what a call has computed, but for the outputs."""
+        if not self.has_aux:
+            return {}
+        beside = {p.name: values[p.index] for p in written_by(self.function) if p.index not in self.outputs}
+        found = {name: _kept(v) for name, v in beside.items()}
+        returned = None not in self.outputs and isinstance(self.signature.result, Scalar)
+        return {RETURN: self.function.converted(results[0]), **found} if returned else found
+
+    def with_aux(self, found: Any, aux: Any) -> Any:
+        """What a call that gives `found` gives with `has_aux`."""
+        return (found, aux) if self.has_aux else found
 
     def _disjoint(self, values: Sequence[Any]) -> bool:
         return not refuse_overlap(self.signature, values) and self.may_be_disjoint()
@@ -178,21 +166,41 @@ class Derivative(Uncopied):
         return isinstance(value, np.ndarray) and not (isinstance(t, Pointer) and t.const)
 
     def _sweep(
-        self, values: Sequence[Any], lanes: Sequence[Sequence[Any]], seeds: Sequence[Any], disjoint: bool
+        self, values: Sequence[Any], lanes: Sequence[Sequence[Any]], given: Sequence[Direction | None], disjoint: bool
     ) -> tuple[Any, ...]:
         """What the derivative of as many lanes returns; `lanes` are shadows, one a parameter."""
         passed: list[Any] = [] if self.mode is Mode.FORWARD else [ARENA]
         passed += spread_shadows(self.signature, values, self.acts, lanes)
         if self.result is Act.OUT:
-            passed += [1.0 if seed is None else number(seed, "seed") for seed in seeds]
+            passed += [self._result_seed(seeds) for seeds in given]
         compiled = self._compiled(disjoint, len(lanes))
+        kept = passed if self.trace is None else self.trace.kept(passed)
         results, self._peak = compiled.code.call(compiled.entry, passed, self._tests[disjoint, len(lanes)])
+        if self.trace is not None:
+            found = [self._derivatives(lane, results, n, len(lanes)) for n, lane in enumerate(lanes)]
+            request = self.request_for(disjoint, len(lanes))
+            self.trace.look(request, kept, found, lambda: self._value(values, results))
         return results
 
     def __repr__(self) -> str:
         names = ", ".join(self.signature.parameters[n].name for n in self.wrt)
-        of = f", of {self.signature.parameters[self.of].name}" if self.of is not None else ""
+        of = "" if self.outputs == (None,) else f", of {', '.join(self.output_names)}"
         return f"<{self.kind} by {names}{of}: {self.signature}>"
+
+    @property
+    def of(self) -> int | None:
+        """The position of the one output; None: what is returned."""
+        return self.outputs[0]
+
+    @property
+    def output_names(self) -> list[str]:
+        """The names of the outputs."""
+        return [RETURN if n is None else self._name(n) for n in self.outputs]
+
+    @property
+    def named_of(self) -> Any:
+        """What `of` is for a derivative of the same outputs."""
+        return self.output_names[0] if self.one_output else tuple(self.output_names)
 
     # --- what was compiled
 
@@ -229,7 +237,7 @@ class Derivative(Uncopied):
 
     def request_for(self, disjoint: bool, width: int = 1) -> Request:
         """What synthesis is asked for, with or without the promise that no arrays overlap."""
-        wants_result = self.of is None
+        wants_result = self._gives_result()
         acts = spread_acts(self.signature, self.acts)
         symbol = self.signature.symbol
         return Request(symbol, self.mode, acts, self.result, wants_result, disjoint, width, **self.flags)
@@ -271,26 +279,12 @@ class Derivative(Uncopied):
 
     # --- what is asked for
 
-    def _check_names(self) -> None:
-        for n in self.wrt:
-            _require_active(self.function, self.signature.parameters[n])
-        if self.of is None:
-            return
-        p = self.signature.parameters[self.of]
-        if not isinstance(p.type, Pointer) or p.type.const or not _holds_only_floats(p.type):
-            raise ArgumentError(
-                f"of={p.name!r} is no output of {self.signature.name}",
-                span=self.signature.source,
-                cause=f"it is declared {p.type.declare(p.name)}",
-                fix="name a pointer to floats that is not const",
-            )
-
     def _act(self, p: Parameter) -> Act:
         if p.index in self.wrt:
             return Act.DUP if isinstance(p.type, Pointer) or self.mode is Mode.FORWARD else Act.OUT
         if not isinstance(p.type, Pointer) or (t := p.type.innermost).const:
             return Act.CONST
-        if isinstance(t.to, Scalar) and t.to.kind != "float":
+        if isinstance(t.to, Scalar) and t.to.kind != "float" or is_code(t):
             return Act.CONST
         if holds_addresses(t.to) and not isinstance(t.to, Opaque):
             raise UnsupportedError(
@@ -302,12 +296,12 @@ class Derivative(Uncopied):
         return Act.DUP
 
     def _result_act(self) -> Act:
-        if self.of is not None:
+        if None not in self.outputs:
             return Act.CONST
         result = self.signature.result
         if isinstance(result, Scalar) and result.kind == "float":
             return Act.DUP if self.mode is Mode.FORWARD else Act.OUT
-        outputs = [p.name for p in self.signature.parameters if _writable_floats(p)]
+        outputs = [p.name for p in self.signature.parameters if writable_floats(p)]
         raise ArgumentError(
             f"{self.signature.name} returns {result}: what is to be differentiated?",
             span=self.signature.source,
@@ -315,16 +309,20 @@ class Derivative(Uncopied):
             fix=f"name the output: of={outputs[-1]!r}" if outputs else "differentiate a function that returns a float",
         )
 
+    def _gives_result(self) -> bool:
+        """Does the derivative return what the function returns?"""
+        return None in self.outputs or self.has_aux and isinstance(self.signature.result, Scalar)
+
     # --- shadows
 
     def _rooms(self, values: Sequence[Any], count: int) -> dict[int, Any]:
         """Memory for `count` gradients by each parameter that is an ordinary array: no copy makes a batch of them."""
-        arrays = {n: v for n, v in enumerate(values) if n in self.wrt and isinstance(v, np.ndarray) and n != self.of}
-        plain = {n: v for n, v in arrays.items() if v.ndim and v.flags.c_contiguous and v.dtype.kind == "f"}
+        arrays = {n: values[n] for n in self.wrt if isinstance(values[n], np.ndarray) and n not in self.outputs}
+        plain = {n: v for n, v in arrays.items() if v.ndim and v.flags.c_contiguous and v.dtype.kind in "fc"}
         return {n: np.zeros((count, *v.shape), v.dtype) for n, v in plain.items()}
 
     def _shadows(
-        self, values: Sequence[Any], seed: Any, tangents: Any, rooms: Mapping[int, Any] = MappingProxyType({})
+        self, values: Sequence[Any], direction: Direction | None, rooms: Mapping[int, Any] = MappingProxyType({})
     ) -> list[Any]:
         """`rooms`: cleared memory for the shadows of some parameters."""
         shadows = [
@@ -332,11 +330,13 @@ class Derivative(Uncopied):
             for n, v in enumerate(values)
         ]
         if self.mode is Mode.FORWARD:
-            given = self._tangents(tangents)
-            for n, t in zip(self.wrt, given, strict=True):
-                shadows[n] = fitted(values[n], t, "tangent", self._name(n)) if values[n] is not None else None
-        elif self.of is not None:
-            shadows[self.of] = self._seed(values[self.of], seed)
+            for n, t in zip(self.wrt, direction or (), strict=True):
+                if t is not None and values[n] is not None:
+                    shadows[n] = fitted(values[n], t, "tangent", self._name(n))
+            return shadows
+        for k, output in enumerate(self.outputs):
+            if output is not None:
+                shadows[output] = self._seed(output, values[output], direction, k)
         return shadows
 
     def _cleared(self, n: int, value: Any) -> Any:
@@ -351,8 +351,8 @@ class Derivative(Uncopied):
                     fix="pass a NumPy array",
                 )
             return 0.0
-        wanted = n in self.wrt or n == self.of
-        if wanted and value.dtype.kind != "f" and value.dtype.names is None and value.dtype.name != "bfloat16":
+        wanted = n in self.wrt or n in self.outputs
+        if wanted and value.dtype.kind not in "fc" and value.dtype.names is None and value.dtype.name != "bfloat16":
             bits = value.dtype == np.uint16
             raise ArgumentError(
                 f"argument {self._name(n)!r} has dtype {value.dtype}, which has no derivative",
@@ -360,32 +360,36 @@ class Derivative(Uncopied):
             )
         return zeros(value)
 
-    def _seed(self, output: Any, seed: Any) -> Any:
-        name = self._name(self.of or 0)
+    def _seed(self, n: int, output: Any, seeds: Direction | None, k: int) -> Any:
+        name = self._name(n)
         if output is None:
             raise ArgumentError(f"argument {name!r} is None, but its derivative is wanted")
-        if seed is not None:
-            return fitted(output, seed, "seed", name)
-        if output.size != 1:
-            raise ArgumentError(
-                f"{name} has {output.size} elements: a gradient is of one number",
-                fix=f"llgrad.vjp(…, of={name!r}), called with seed=… (one weight an element)",
-            )
+        if seeds is not None:
+            return zeros(output) if seeds[k] is None else fitted(output, seeds[k], "seed", name)
+        self._require_seed(output.size)
         return shaped(output, np.ones(output.shape, output.dtype))
 
-    def _tangents(self, tangents: Any) -> Sequence[Any]:
-        if tangents is None:
-            raise ArgumentError("a jvp needs tangents", fix="pass tangents=…: one for each parameter in wrt")
-        if self.single:
-            return [tangents]
-        if not isinstance(tangents, tuple | list) or len(tangents) != len(self.wrt):
-            names = ", ".join(self._name(n) for n in self.wrt)
-            raise ArgumentError(f"tangents must be {len(self.wrt)} values, for {names}", fix="pass a tuple")
-        return tangents
+    def _result_seed(self, seeds: Direction | None) -> Any:
+        """The weight of what the function returns."""
+        if seeds is None:
+            self._require_seed(1)
+            return 1.0
+        given = seeds[self.outputs.index(None)]
+        return 0.0 if given is None else number(given, "seed")
 
-    def _given(self, n: int, args: Sequence[Any], named: dict[str, Any]) -> Any:
-        """What a call passes for parameter `n`, not checked yet."""
-        return args[n] if n < len(args) else named.get(self._name(n))
+    def _require_seed(self, size: int) -> None:
+        """ArgumentError where there is more than one number, and no seed."""
+        named = ", ".join(self.output_names)
+        if not self.one_output:
+            raise ArgumentError(
+                f"{self.kind} of several outputs needs a seed", cause="a gradient is of one number",
+                fix=f"pass seed=…: a tuple of weights, for {named}",
+            )  # fmt: skip
+        if size != 1:
+            raise ArgumentError(
+                f"{named} has {size} elements: a gradient is of one number",
+                fix=f"llgrad.vjp(…, of={named!r}), called with seed=… (one weight an element)",
+            )
 
     def _name(self, n: int) -> str:
         return self.signature.parameters[n].name
@@ -393,15 +397,15 @@ class Derivative(Uncopied):
     # --- results
 
     def _value(self, values: Sequence[Any], results: tuple[Any, ...]) -> Any:
-        if self.of is None:
-            return results[0]
-        return _contents(values[self.of])
+        found = tuple(results[0] if n is None else contents(values[n]) for n in self.outputs)
+        return found[0] if self.one_output else found
 
     def _derivatives(self, shadows: Sequence[Any], results: tuple[Any, ...], lane: int, width: int) -> Any:
         """What one lane of a sweep found."""
-        own = results[1:] if self.of is None else results
+        own = results[1:] if self._gives_result() else results
         if self.mode is Mode.FORWARD:
-            return own[lane] if self.of is None else _contents(shadows[self.of])
+            pushed = tuple(own[lane] if n is None else contents(shadows[n]) for n in self.outputs)
+            return pushed[0] if self.one_output else pushed
         adjoints = iter(own[lane::width])
         by_parameter = {n: next(adjoints) for n, act in enumerate(self.acts) if act is Act.OUT}
         found = tuple(by_parameter[n] if self.acts[n] is Act.OUT else self._adjoint(n, shadows[n]) for n in self.wrt)
@@ -420,23 +424,24 @@ class Derivative(Uncopied):
 class ValueAndGrad(Derivative):
     """Call it with the function's arguments: value and gradient."""
 
-
     @at_the_caller
     def __call__(self, *args: Any, seed: Any = None, **named: Any) -> Any:
         """(value, gradient); `seed` weighs the elements of the output."""
-        return self.run(args, named, self.default_seed if seed is None else seed, None)
+        value, found, aux = self.run(self.function.values(args, named), self.seeds(seed))
+        return self.with_aux(value, aux), found
 
 
-class Grad(ValueAndGrad):
+class Grad(Derivative):
     """Call it with the function's arguments: the gradient."""
 
     @at_the_caller
     def __call__(self, *args: Any, seed: Any = None, **named: Any) -> Any:
         """The gradient; `seed` weighs the elements of the output."""
-        return super().__call__(*args, seed=seed, **named)[1]
+        _, found, aux = self.run(self.function.values(args, named), self.seeds(seed))
+        return self.with_aux(found, aux)
 
 
-class Vjp(ValueAndGrad):
+class Vjp(Derivative):
     """Call it with the function's arguments and `seed`: value and seed-weighted gradient.
 
     A seed with one axis more than the output, in front, is a batch: so are the gradients then.
@@ -445,15 +450,14 @@ class Vjp(ValueAndGrad):
     @at_the_caller
     def __call__(self, *args: Any, seed: Any = None, **named: Any) -> Any:
         """(value, gradient); `seed` weighs the elements of the output."""
-        if seed is None:
-            return super().__call__(*args, **named)
-        seeds = _batch([0.0 if self.of is None else self._given(self.of, args, named)], [seed])
-        if seeds is None:
-            return super().__call__(*args, seed=seed, **named)
-        value, found = self.run_many(args, named, len(seeds), lambda k: seeds[k][0])
-        rows = [[g] for g in found] if self.single else found
-        stacked = tuple(_stacked([row[n] for row in rows]) for n in range(len(self.wrt)))
-        return value, stacked[0] if self.single else stacked
+        seeds, values = self.seeds(seed), self.function.values(args, named)
+        several = None if seeds is None else batch([0.0 if n is None else values[n] for n in self.outputs], seeds)
+        if several is None:
+            value, found, aux = self.run(values, seeds)
+        else:
+            value, rows, aux = self.run_many(values, len(several), several.__getitem__)
+            found = stacked_each(rows, self.single)
+        return (value, found, aux) if self.has_aux else (value, found)
 
 
 class Jvp(Derivative):
@@ -463,25 +467,42 @@ class Jvp(Derivative):
     """
 
     @at_the_caller
-    def __call__(self, *args: Any, tangents: Any = None, **named: Any) -> Any:
-        """(value, its directional derivative along `tangents`)."""
-        batch = _batch([self._given(n, args, named) for n in self.wrt], self._tangents(tangents))
-        if batch is None:
-            return self.run(args, named, None, tangents)
-        one = (lambda k: batch[k][0]) if self.single else (lambda k: batch[k])
-        value, found = self.run_many(args, named, len(batch), one)
-        return value, np.array(found)
+    def __call__(self, *args: Any, tangents: Any = None, direction: Any = None, **named: Any) -> Any:
+        """(value, its directional derivative along `tangents`, which may be called `direction`)."""
+        along = self.tangents(direction if tangents is None else tangents)
+        values = self.function.values(args, named)
+        several = batch([values[n] for n in self.wrt], along)
+        if several is None:
+            value, found, aux = self.run(values, along)
+        else:
+            value, rows, aux = self.run_many(values, len(several), several.__getitem__)
+            found = stacked_each(rows, self.one_output)
+        return (value, found, aux) if self.has_aux else (value, found)
 
 
 def _again(
-    made: type[Derivative], function: ForeignFunction, mode: Mode, wrt: Names, of: int | None, kind: str,
+    made: type[Derivative], function: ForeignFunction, mode: Mode, wrt: Names, of: Names, kind: str,
     options: dict[str, Any], seed: Any,
 ) -> Derivative:  # fmt: skip
     """A derivative where it is unpickled."""
     found = made.__new__(made)
-    Derivative.__init__(found, function, mode, wrt, of, kind, compile=False, **options)
-    found.default_seed = seed
+    Derivative.__init__(found, function, mode, wrt, of, kind, compile=False, seed=seed, **options)
     return found
+
+
+def _trace(function: ForeignFunction, kind: str, nan: str | None) -> Trace | None:
+    if nan is None:
+        return None
+    from llgrad.api.non_finite import Trace  # which imports what compiles
+
+    return Trace(function, kind, nan)
+
+
+def _kept(value: Any) -> Any:
+    """A copy of what a call has written."""
+    if isinstance(value, Table):
+        return value.each(np.copy).contents()
+    return contents(value) if isinstance(value, np.ndarray) else value
 
 
 _Made = TypeVar("_Made", bound=Callable[..., Any])
@@ -499,6 +520,10 @@ def dispatched(make: _Made) -> _Made:
             named["wrt"] = named.pop("argnums")
         if names := named.pop("specialize", None):
             return PerValues(function, names, made, args, named, extra=EXTRA.get(make.__name__, ()))
+        if (own := getattr(type(function), "__llgrad__", None)) is not None:
+            given = inspect.signature(make).bind(function, *args, **named).arguments
+            options = given.pop("options", {})
+            return own(function, make.__name__, {**dict(list(given.items())[1:]), **options})
         if "numba.core.dispatcher" in sys.modules:
             from llgrad.numba import PerTypes, is_numba
 
@@ -513,13 +538,14 @@ def dispatched(make: _Made) -> _Made:
 
 @dispatched
 def value_and_grad(
-    function: ForeignFunction, wrt: Names = None, of: str | int | None = None, seed: Any = None,
+    function: ForeignFunction, wrt: Names = None, of: Names = None, seed: Any = None,
     specialize: str | Sequence[str] = (), **options: Unpack[Options],
 ) -> ValueAndGrad:  # fmt: skip
     """A function that returns (value, gradient).
 
     wrt    a name or position, or a tuple of them; by default all floats that the function only reads
-    of     the pointer through which the function writes its result; by default its returned float
+    of     the pointer through which the function writes its result; by default its returned float, which is named
+           "return"; a tuple of them gives a tuple of values
     seed   weights of the elements of `of`; needed where it has more than one, may be given at the call
     specialize  names of numbers (sizes, say) that seldom change: a derivative is made for each combination of their
            values, when it is first asked for, with loops of known length (see `ForeignFunction.specialized`)
@@ -528,215 +554,34 @@ def value_and_grad(
     The value is a float if there is one element, else a copy of the contents of `of`. Gradients have the shapes of the
     arguments. Raises UnknownNameError, ArgumentError, and UnsupportedError for what cannot be differentiated.
     """
-    made = ValueAndGrad(function, Mode.COMBINED, wrt, of, "value_and_grad", **options)
-    made.default_seed = seed
-    return made
+    return ValueAndGrad(function, Mode.COMBINED, wrt, of, "value_and_grad", seed=seed, **options)
 
 
 @dispatched
 def grad(
-    function: ForeignFunction, wrt: Names = None, of: str | int | None = None, seed: Any = None,
+    function: ForeignFunction, wrt: Names = None, of: Names = None, seed: Any = None,
     specialize: str | Sequence[str] = (), **options: Unpack[Options],
 ) -> Grad:  # fmt: skip
     """A function that returns the gradient; see `value_and_grad`."""
-    made = Grad(function, Mode.COMBINED, wrt, of, "grad", **options)
-    made.default_seed = seed
-    return made
+    return Grad(function, Mode.COMBINED, wrt, of, "grad", seed=seed, **options)
 
 
 @dispatched
 def vjp(
-    function: ForeignFunction, wrt: Names = None, of: str | int | None = None,
+    function: ForeignFunction, wrt: Names = None, of: Names = None, seed: Any = None,
     specialize: str | Sequence[str] = (), **options: Unpack[Options],
 ) -> Vjp:  # fmt: skip
     """A function that takes `seed=` (shaped as the output) and returns (value, seed · Jacobian)."""
-    return Vjp(function, Mode.COMBINED, wrt, of, "vjp", **options)
+    return Vjp(function, Mode.COMBINED, wrt, of, "vjp", seed=seed, **options)
 
 
 @dispatched
 def jvp(
-    function: ForeignFunction, wrt: Names = None, of: str | int | None = None,
+    function: ForeignFunction, wrt: Names = None, of: Names = None,
     specialize: str | Sequence[str] = (), **options: Unpack[Options],
 ) -> Jvp:  # fmt: skip
     """A function that takes `tangents=` (shaped as `wrt`) and returns (value, Jacobian · tangents)."""
     return Jvp(function, Mode.FORWARD, wrt, of, "jvp", **options)
-
-
-# --- names -----------------------------------------------------------------------------------------------------------
-
-
-def _positions(function: ForeignFunction, wrt: Names, of: int | None) -> tuple[tuple[int, ...], bool]:
-    if wrt is None:
-        anything = function.signature.language == "Python"  # which has no const to go by
-        free = [p for p in function.signature.parameters if p.index != of and p.name not in function.constants]
-        found = tuple(p.index for p in free if (_floats(p) if anything else _only_read_floats(function, p)))
-        if not found:
-            raise ArgumentError(
-                f"{function.signature.name} has no float that it only reads", fix="say by what to differentiate: wrt=…"
-            )
-        return found, len(found) == 1
-    if isinstance(wrt, str | int):
-        return (_position(function, wrt, "wrt"),), True
-    found = tuple(_position(function, w, "wrt") for w in wrt)
-    if not found:
-        raise ArgumentError("wrt is empty", fix="name at least one parameter")
-    if len(set(found)) < len(found):
-        raise ArgumentError(f"wrt={wrt!r} names a parameter twice", fix="name each once")
-    return found, False
-
-
-def _only_output(function: ForeignFunction) -> str | None:
-    """The output of a function that returns nothing and has one alone."""
-    if not isinstance(function.signature.result, Void) or function.roles is None:
-        return None
-    names = [m.name for m in function.roles.outputs]
-    return names[0] if len(names) == 1 else None
-
-
-def _position(function: ForeignFunction, name: str | int, what: str) -> int:
-    if isinstance(name, str):
-        return function.signature.parameter(name).index
-    count = len(function.signature.parameters)
-    if isinstance(name, bool) or not isinstance(name, int):
-        raise ArgumentError(f"{what}={name!r} is neither a name nor a position", fix=f'write {what}="name"')
-    if not -count <= name < count:
-        raise ArgumentError(
-            f"{what}={name} is no position of {function.signature.name}",
-            cause=f"it has {count} parameters, counted from 0",
-        )
-    return name % count
-
-
-def checkpoints(said: Checkpoints) -> tuple[tuple[str, str], ...]:
-    """What `Request.checkpoint` is for what the user says; ArgumentError for what is no way to take checkpoints."""
-    if said is None:
-        return ()
-    found = {str(k): str(v) for k, v in said.items()} if isinstance(said, Mapping) else {"": str(said)}
-    for how in said.values() if isinstance(said, Mapping) else [said]:
-        How.of(how)
-    return tuple(found.items())
-
-
-def _require_active(function: ForeignFunction, p: Parameter) -> None:
-    if p.name in function.constants:
-        raise ArgumentError(
-            f"wrt={p.name!r} has no derivative: {function.signature.name} was specialised to one value of it"
-        )
-    t = p.type.innermost.to if isinstance(p.type, Pointer) else p.type
-    while isinstance(t, Array):
-        t = t.element
-    if isinstance(t, Scalar) and t.kind == "float" or isinstance(t, Opaque) and isinstance(p.type, Pointer):
-        return
-    if isinstance(t, Struct) and isinstance(p.type, Pointer) and not holds_addresses(t):
-        return
-    where, declared = function.signature.source, f"it is declared {p.type.declare(p.name)}"
-    if isinstance(t, Complex):
-        raise UnsupportedError(
-            f"wrt={p.name!r} is complex", span=where, cause=declared, fix="pass real and imaginary parts as floats"
-        )
-    raise ArgumentError(
-        f"wrt={p.name!r} has no derivative: it holds no floats", span=where, cause=declared,
-        fix="name parameters that are floats or point to floats",
-    )  # fmt: skip
-
-
-def _holds_only_floats(t: Pointer) -> bool:
-    to = t.to.element if isinstance(t.to, Array) else t.to
-    return isinstance(to, Scalar) and to.kind == "float" or isinstance(to, Opaque)
-
-
-def _writable_floats(p: Parameter) -> bool:
-    return isinstance(p.type, Pointer) and not p.type.const and _holds_only_floats(p.type)
-
-
-def _floats(p: Parameter) -> bool:
-    t = p.type.to if isinstance(p.type, Pointer) else p.type
-    return isinstance(t, Scalar) and t.kind == "float"
-
-
-def _only_read_floats(function: ForeignFunction, p: Parameter) -> bool:
-    """By its declaration or, where that does not say so, by what LLVM finds."""
-    if isinstance(p.type, Pointer):
-        if not _holds_only_floats(p.type) or isinstance(p.type.to, Opaque):
-            return False
-        effects = function.library.effects
-        return p.type.const or effects(function.signature.symbol).access[p.ir_arguments[0]] == "read"
-    return isinstance(p.type, Scalar) and p.type.kind == "float"
-
-
-# --- values ----------------------------------------------------------------------------------------------------------
-
-
-def _batch(values: Sequence[Any], given: Sequence[Any]) -> list[tuple[Any, ...]] | None:
-    """The directions in a batch, where each thing given has one axis more than its value; else None."""
-    shapes = [np.shape(g) for g in given]
-    wider = [v is not None and len(s) == np.ndim(v) + 1 for s, v in zip(shapes, values, strict=True)]
-    if not wider or not all(wider) or len({s[0] for s in shapes}) != 1 or not shapes[0][0]:
-        return None
-    return list(zip(*given, strict=True))
-
-
-def _stacked(rows: Sequence[Any]) -> Any:
-    """Arrays as one with an axis more: that which they are the rows of, or a new one."""
-    whole = getattr(rows[0], "base", None)
-    if not isinstance(whole, np.ndarray) or whole.shape[1:] != rows[0].shape or not all(r.base is whole for r in rows):
-        return np.array(rows)
-    at, size = whole.__array_interface__["data"][0], whole.strides[0]
-    in_order = all(r.__array_interface__["data"][0] == at + n * size for n, r in enumerate(rows))
-    return whole[: len(rows)] if in_order else np.array(rows)
-
-
-def _contents(array: np.ndarray[Any, Any]) -> Any:
-    """One element as a number, several as a copy."""
-    return array.reshape(-1)[0].item() if array.size == 1 else array.copy()
-
-
-def number(given: Any, what: str) -> Any:
-    """A float; a longer one as it is."""
-    _require_real(given, what)
-    try:
-        return given if isinstance(given, np.longdouble) else float(given)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ArgumentError(f"{what} must be a number here, not {given!r}"[:200]) from error
-
-
-def require_same(name: str, one: Any, other: Any) -> None:
-    """ForeignError where two runs of a function for the same arguments give other values."""
-    if not np.array_equal(one, other, equal_nan=True):
-        raise ForeignError(
-            f"{name} gives another value each time that it runs, and what is asked for takes several runs",
-            cause="it changes variables of its own: each run begins with what the one before has left",
-            fix="pass what it keeps as arguments, or ask for single products (vjp, jvp, hvp), each of which is one run",
-        )
-
-
-def _require_real(given: Any, what: str) -> None:
-    """ArgumentError for complex numbers, of which NumPy would drop the imaginary parts."""
-    if np.iscomplexobj(given):
-        raise ArgumentError(f"{what} is complex, but what it goes with is real", fix="pass real numbers")
-
-
-def fitted(value: Any, given: Any, what: str, name: str) -> Any:
-    """`given` as a new array (or number, or table) that fits `value`."""
-    if isinstance(value, Table):
-        if not isinstance(given, list | tuple | np.ndarray) or len(given) != len(value.rows):
-            raise ArgumentError(f"the {what} of {name} must be a list of {len(value.rows)} arrays")
-        rows = [r if r is None else fitted(r, g, what, name) for r, g in zip(value.rows, given, strict=True)]
-        return Table(rows, value.stacked)
-    if not isinstance(value, np.ndarray):
-        return number(given, f"the {what} of {name}")
-    _require_real(given, f"the {what} of {name}")
-    try:
-        made = np.array(given, dtype=value.dtype)
-    except (TypeError, ValueError) as error:
-        raise ArgumentError(f"the {what} of {name} is no array of {value.dtype}", cause=str(error)) from error
-    if made.shape != value.shape:
-        if made.ndim == 0 and value.size == 1:
-            return shaped(value, made.reshape(value.shape))
-        raise ArgumentError(
-            f"the {what} of {name} has shape {made.shape}, not {value.shape}", fix=f"give it the shape of {name}"
-        )
-    return shaped(value, made)
 
 
 __all__ = ["Derivative", "Options", "grad", "jvp", "value_and_grad", "vjp"]

@@ -12,11 +12,13 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from llgrad.api.derivatives import Derivative, Names, Options, dispatched
+from llgrad.api.derivatives import Derivative, dispatched
+from llgrad.api.directions import Direction, require_real
+from llgrad.api.names import Names
+from llgrad.api.options import Options
 from llgrad.autodiff.requests.request import Mode
 from llgrad.errors import ArgumentError, at_the_caller
 from llgrad.execution.library import ForeignFunction
-from llgrad.execution.passing import Table
 
 REVERSE_COST = 1.5  # a reverse sweep costs about so many forward sweeps (measured: 1.3 to 1.8)
 
@@ -25,7 +27,7 @@ class Jacobian:
     """Call it with the function's arguments: the derivative of every output by every input. Made by `jacobian`."""
 
     def __init__(
-        self, function: ForeignFunction, wrt: Names, of: str | int | None, mode: str | None, **options: Unpack[Options]
+        self, function: ForeignFunction, wrt: Names, of: Names, mode: str | None, **options: Unpack[Options]
     ) -> None:
         if mode not in (None, "forward", "reverse"):
             raise ArgumentError(f"mode={mode!r} is neither \"forward\" nor \"reverse\"", fix="leave it out")
@@ -37,50 +39,47 @@ class Jacobian:
 
     @at_the_caller
     def __call__(self, *args: Any, **named: Any) -> Any:
-        """The Jacobian by each parameter in `wrt`: an array of the output's shape, then the parameter's."""
-        of, wrt = self.forward.of, self.forward.wrt
-        values = self.forward.function.values(args, named)
-        inputs = [_shape(values[n], self.forward.signature.parameters[n].name) for n in wrt]
-        output = () if of is None else _shape(values[of], self.forward.signature.parameters[of].name)
-        sizes, rows = [_size(s) for s in inputs], _size(output)
-        if self.mode == "forward" or (self.mode is None and sum(sizes) <= REVERSE_COST * rows):
-            matrix = self._by_columns(values, inputs, sizes, rows)
+        """The Jacobian by each parameter in `wrt`: an array of the output's shape, then the parameter's.
+
+        Of several outputs: a tuple for each.
+        """
+        one = self.forward
+        values = one.function.values(args, named)
+        inputs = [_shape(values[n], one.signature.parameters[n].name) for n in one.wrt]
+        outputs = [() if n is None else _shape(values[n], one.signature.parameters[n].name) for n in one.outputs]
+        sizes, rows = [_size(s) for s in inputs], [_size(s) for s in outputs]
+        if self.mode == "forward" or (self.mode is None and sum(sizes) <= REVERSE_COST * sum(rows)):
+            matrix, aux = self._by_columns(values, inputs, sizes, rows)
         else:
-            matrix = self._by_rows(values, output, sizes, rows)
-        parts = np.split(matrix, np.cumsum(sizes)[:-1], axis=1)
-        found = tuple(p.reshape(output + s).copy() for p, s in zip(parts, inputs, strict=True))
-        return found[0] if self.forward.single else found
+            matrix, aux = self._by_rows(values, outputs, sizes, rows)
+        lines = []
+        for line, output in zip(np.split(matrix, np.cumsum(rows)[:-1], axis=0), outputs, strict=True):
+            parts = np.split(line, np.cumsum(sizes)[:-1], axis=1)
+            found = tuple(p.reshape(output + s).copy() for p, s in zip(parts, inputs, strict=True))
+            lines.append(found[0] if one.single else found)
+        return one.with_aux(lines[0] if one.one_output else tuple(lines), aux)
 
     def __repr__(self) -> str:
         return repr(self.forward)
 
     def _by_columns(
-        self, values: Sequence[Any], shapes: Sequence[tuple[int, ...]], sizes: Sequence[int], rows: int
-    ) -> Any:
+        self, values: Sequence[Any], shapes: Sequence[tuple[int, ...]], sizes: Sequence[int], rows: Sequence[int]
+    ) -> tuple[Any, Any]:
         """A tangent for each input."""
+        _, found, aux = self.forward.run_many(values, sum(sizes), lambda k: _unit_of(shapes, sizes, k))
+        return np.array([_flat(t, self.forward.one_output) for t in found]).reshape(sum(sizes), sum(rows)).T, aux
 
-        def direction(k: int) -> Any:
-            tangents = [np.zeros(s) if s else 0.0 for s in shapes]
-            for n, size in enumerate(sizes):
-                if 0 <= k < size:
-                    tangents[n] = _unit(shapes[n], k)
-                k -= size
-            return tangents[0] if self.forward.single else tangents
-
-        _, found = self.forward.run_many(values, {}, sum(sizes), direction)
-        return np.array([np.reshape(t, rows) for t in found]).reshape(sum(sizes), rows).T
-
-    def _by_rows(self, values: Sequence[Any], output: tuple[int, ...], sizes: Sequence[int], rows: int) -> Any:
+    def _by_rows(
+        self, values: Sequence[Any], shapes: Sequence[tuple[int, ...]], sizes: Sequence[int], rows: Sequence[int]
+    ) -> tuple[Any, Any]:
         """A seed for each output."""
-        _, found = self.reverse.run_many(values, {}, rows, lambda k: _unit(output, k))
-        lines = [[g] if self.reverse.single else g for g in found]
-        flat = [np.concatenate([np.reshape(g, -1) for g in line]) for line in lines]
-        return np.array(flat).reshape(rows, sum(sizes))
+        _, found, aux = self.reverse.run_many(values, sum(rows), lambda k: _unit_of(shapes, rows, k))
+        return np.array([_flat(g, self.reverse.single) for g in found]).reshape(sum(rows), sum(sizes)), aux
 
 
 @dispatched
 def jacobian(
-    function: ForeignFunction, wrt: Names = None, of: str | int | None = None, *, mode: str | None = None,
+    function: ForeignFunction, wrt: Names = None, of: Names = None, *, mode: str | None = None,
     **options: Unpack[Options],
 ) -> Jacobian:  # fmt: skip
     """A function that returns the dense Jacobian: an array of the output's shape followed by the parameter's.
@@ -88,7 +87,7 @@ def jacobian(
     wrt    a name or position, or a tuple of them (then a tuple comes back); by default all floats only read
     of     the pointer through which the function writes its result; by default its returned float
     mode   "forward" or "reverse"; by default what needs fewer sweeps
-    options  see `derivatives.Options`
+    options  see `options.Options`
 
     Arrays that the function writes hold, after the call, what one run writes. Raises as `value_and_grad`.
     """
@@ -98,14 +97,26 @@ def jacobian(
 def _shape(value: Any, name: str) -> tuple[int, ...]:
     if value is None:
         raise ArgumentError(f"argument {name!r} is None, but its derivative is wanted")
-    if isinstance(value, Table) or isinstance(value, np.ndarray) and value.dtype.names is not None:
-        what = "is a list of arrays" if isinstance(value, Table) else "holds structs"
-        raise ArgumentError(f"argument {name!r} {what}: its Jacobian is no matrix", fix="use vjp or jvp")
+    require_real(value, name, "Jacobian", "vjp or jvp")
     return np.shape(value)
 
 
 def _size(shape: tuple[int, ...]) -> int:
     return int(np.prod(shape, dtype=int))
+
+
+def _flat(found: Any, single: bool) -> Any:
+    return np.concatenate([np.reshape(f, -1) for f in ([found] if single else found)])
+
+
+def _unit_of(shapes: Sequence[tuple[int, ...]], sizes: Sequence[int], k: int) -> Direction:
+    """One at element `k` of all, else zero."""
+    found: Direction = [None] * len(shapes)
+    for n, size in enumerate(sizes):
+        if 0 <= k < size:
+            found[n] = _unit(shapes[n], k)
+        k -= size
+    return found
 
 
 def _unit(shape: tuple[int, ...], k: int) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 from llgrad.errors import ArgumentError, at_the_caller
 from llgrad.execution.library import ForeignFunction, with_parameters
 
-KEYWORDS = ("seed", "tangents")
+KEYWORDS = ("seed", "tangents", "direction")
 
 
 class PerValues:
@@ -40,7 +40,8 @@ class PerValues:
     def __call__(self, *args: Any, **named: Any) -> Any:
         """What the derivative of the function for these values gives."""
         options = {k: named.pop(k) for k in KEYWORDS if k in named}
-        args, direction = (args[:-1], args[-1:]) if "direction" in self._extra else (args, ())
+        last = "direction" in self._extra and not options.keys() & {"direction", "tangents"}
+        args, direction = (args[:-1], args[-1:]) if last else (args, ())
         values = self.function.values(args, named)
         return self.derivative(*(values[n] for n in self._positions))(*values, *direction, **options)
 

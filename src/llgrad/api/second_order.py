@@ -15,23 +15,28 @@ from typing import Any, Unpack
 import numpy as np
 from msgspec.structs import replace
 
-from llgrad.api.derivatives import LANES, Derivative, Names, Options, dispatched, fitted, number, require_same
+from llgrad.api.derivatives import LANES, Derivative, dispatched
+from llgrad.api.directions import Direction, batch, fitted, require_real, require_same, stacked_each
+from llgrad.api.names import Names
+from llgrad.api.options import Options
 from llgrad.autodiff.requests.request import Act, Mode, Request
 from llgrad.errors import ArgumentError, at_the_caller
 from llgrad.execution.entry import ARENA
 from llgrad.execution.library import ForeignFunction
 from llgrad.execution.passing import ADDRESSES, Table, parts, pieces
-from llgrad.signature import Parameter
+from llgrad.signature import Parameter, Scalar
 
 
 class Second(Derivative):
     """The forward derivative of a gradient. Made by `hvp` and `hessian`."""
 
     def __init__(
-        self, function: ForeignFunction, wrt: Names, of: str | int | None, kind: str, **options: Unpack[Options]
+        self, function: ForeignFunction, wrt: Names, of: Names, kind: str, seed: Any = None, **options: Unpack[Options]
     ) -> None:
         """Checks names; compiles when it is first called, for as many directions as are wanted then."""
-        super().__init__(function, Mode.COMBINED, wrt, of, kind, compile=False, **options)
+        if options.get("nan") is not None:
+            raise ArgumentError(f"nan= is for first derivatives, not for {kind}", fix="trace the gradient")
+        super().__init__(function, Mode.COMBINED, wrt, of, kind, compile=False, seed=seed, **options)
 
     def request_for(self, disjoint: bool, width: int = 1) -> Request:
         """What synthesis is asked for: tangents of all that has a shadow, and of the floats in `wrt`."""
@@ -52,13 +57,13 @@ class Second(Derivative):
     # --- calling
 
     def products(
-        self, args: Sequence[Any], named: dict[str, Any], seed: Any, count: int, direction: Callable[[int], Any]
-    ) -> list[Any]:
-        """The Hessian times each of `count` directions."""
-        values = self.function.values(args, named)
+        self, values: Sequence[Any], seeds: Direction | None, count: int, direction: Callable[[int], Direction]
+    ) -> tuple[list[Any], Any]:
+        """The Hessian times each of `count` directions, and what else the function computes."""
         disjoint = self._disjoint(values)
         most = 1 if Act.OUT in self.acts else LANES
         width = min(most, 1 << (max(count, 1) - 1).bit_length())
+        returned = self._returned(values)
         before = [v.copy() if count > width and self._may_write(n, v) else None for n, v in enumerate(values)]
         found: list[Any] = []
         changing = count > width and self.function.library.effects(self.signature.symbol).stateful
@@ -68,10 +73,16 @@ class Second(Derivative):
                 if start and old is not None:
                     v[...] = old
             given = [direction(min(k, count - 1)) for k in range(start, start + width)]
-            found += self._products(values, seed, given, disjoint)
+            found += self._products(values, seeds, given, disjoint)
         for one, other in zip(first, self._tried(values, before) if changing else [], strict=True):
             require_same(self.signature.name, one, other)
-        return found[:count]
+        return found[:count], self.aux(values, returned)
+
+    def _returned(self, values: Sequence[Any]) -> list[Any]:
+        """For `aux`: what the function returns, which second derivatives do not."""
+        if not self.has_aux or None in self.outputs or not isinstance(self.signature.result, Scalar):
+            return []
+        return [self.function(*(v.each(np.copy) if isinstance(v, Table) else copy(v) for v in values))]
 
     def _tried(self, values: Sequence[Any], before: Sequence[Any] = ()) -> list[Any]:
         """What one run of the function gives, on copies; of arrays that it writes, their contents before count."""
@@ -81,9 +92,11 @@ class Second(Derivative):
         written = [v for n, v in enumerate(copies) if isinstance(v, np.ndarray) and v.dtype.kind == "f"]
         return written if result is None else [result, *written]
 
-    def _products(self, values: Sequence[Any], seed: Any, directions: Sequence[Any], disjoint: bool) -> list[Any]:
+    def _products(
+        self, values: Sequence[Any], seeds: Direction | None, directions: Sequence[Direction], disjoint: bool
+    ) -> list[Any]:
         """One sweep: for each direction, what it finds."""
-        shadows = self._shadows(values, seed, None)
+        shadows = self._shadows(values, seeds)
         tangents = [self._lane(values, d) for d in directions]
         duplicated = [a is Act.DUP for a in self.acts]
         adjoints = [[self._cleared(n, v) if duplicated[n] else None for n, v in enumerate(values)] for _ in tangents]
@@ -91,7 +104,7 @@ class Second(Derivative):
         for n, p in enumerate(self.signature.parameters):
             passed += self._passed(p, values[n], [t[n] for t in tangents], shadows[n], [a[n] for a in adjoints])
         if self.result is Act.OUT:
-            passed.append(1.0 if seed is None else number(seed, "seed"))
+            passed.append(self._result_seed(seeds))
         compiled = self._compiled(disjoint, len(tangents))
         results, self._peak = compiled.code.call(compiled.entry, passed, self._tests[disjoint, len(tangents)])
         return [self._found(lane, results) for lane in adjoints]
@@ -114,15 +127,12 @@ class Second(Derivative):
     def _lanes(self, act: Act, width: int) -> int:
         return 0 if act is Act.CONST else width + (1 + width) * (act is Act.DUP)
 
-    def _lane(self, values: Sequence[Any], direction: Any) -> list[Any]:
+    def _lane(self, values: Sequence[Any], direction: Direction) -> list[Any]:
         """The tangent of each parameter's value: the direction for those in `wrt`, else zero."""
         found = [self._cleared(n, v) if self.acts[n] is not Act.CONST else None for n, v in enumerate(values)]
-        given = [direction] if self.single else direction
-        if not self.single and (not isinstance(given, tuple | list) or len(given) != len(self.wrt)):
-            names = ", ".join(self._name(n) for n in self.wrt)
-            raise ArgumentError(f"a direction must be {len(self.wrt)} values, for {names}", fix="pass a tuple")
-        for n, d in zip(self.wrt, given, strict=True):
-            found[n] = fitted(values[n], d, "direction", self._name(n))
+        for n, d in zip(self.wrt, direction, strict=True):
+            if d is not None:
+                found[n] = fitted(values[n], d, "direction", self._name(n))
         return found
 
     def _found(self, adjoints: Sequence[Any], results: Sequence[Any]) -> Any:
@@ -136,8 +146,24 @@ class Hvp(Second):
     """Call it with the function's arguments and then a direction: the Hessian times it."""
 
     @at_the_caller
-    def __call__(self, *args: Any, seed: Any = None, **named: Any) -> Any:
-        """The last argument is the direction, with the shape of what `wrt` names (a tuple, if that is one)."""
+    def __call__(
+        self, *args: Any, direction: Any = None, tangents: Any = None, seed: Any = None, **named: Any
+    ) -> Any:
+        """The direction has the shape of what `wrt` names (a tuple, if that is one); with one axis more it is a batch.
+
+        It is the last argument, where neither `direction` nor `tangents`, which mean the same, names it.
+        """
+        direction = tangents if direction is None else direction
+        given, direction = self._apart(args, named) if direction is None else (args, direction)
+        along = self.tangents(direction, "direction")
+        values = self.function.values(given, named)
+        several = batch([values[n] for n in self.wrt], along)
+        ways = [along] if several is None else several
+        found, aux = self.products(values, self.seeds(seed), len(ways), ways.__getitem__)
+        return self.with_aux(found[0] if several is None else stacked_each(found, self.single), aux)
+
+    def _apart(self, args: Sequence[Any], named: dict[str, Any]) -> tuple[Sequence[Any], Any]:
+        """The arguments of the function, and the direction behind them."""
         given, whole = len(args) + len(named), len(self.signature.parameters)
         fewest = len(self.function.roles.inputs) if given < whole and self.function.roles else whole
         if given <= fewest or given == whole != fewest + 1:
@@ -145,7 +171,7 @@ class Hvp(Second):
                 f"{self.__name__} is called without a direction", cause=f"its signature is {inspect.signature(self)}",
                 fix="pass it last, behind the arguments of the function",
             )  # fmt: skip
-        return self.products(args[:-1], named, seed, 1, lambda k: args[-1])[0]
+        return args[:-1], args[-1]
 
 
 class Hessian(Second):
@@ -162,10 +188,10 @@ class Hessian(Second):
         def direction(k: int) -> Any:
             flat = np.zeros(size)
             flat[k : k + 1] = 1
-            ways = [flat[a:b].reshape(s) if s else flat[a] for a, b, s in zip(ends, ends[1:], shapes, strict=False)]
-            return ways[0] if self.single else tuple(ways)
+            return [flat[a:b].reshape(s) if s else flat[a] for a, b, s in zip(ends, ends[1:], shapes, strict=False)]
 
-        columns = [[c] if self.single else c for c in self.products(values, {}, seed, size, direction)]
+        products, aux = self.products(values, self.seeds(seed), size, direction)
+        columns = [[c] if self.single else c for c in products]
         flat = [np.concatenate([np.reshape(part, -1) for part in column]) for column in columns]
         matrix = np.array(flat).reshape(size, size).T
         rows = [np.split(m, ends[1:-1], axis=1) for m in np.split(matrix, ends[1:-1], axis=0)]
@@ -173,41 +199,39 @@ class Hessian(Second):
             tuple(b.reshape(a + c).copy() for b, c in zip(row, shapes, strict=True))
             for row, a in zip(rows, shapes, strict=True)
         )
-        return blocks[0][0] if self.single else blocks
+        return self.with_aux(blocks[0][0] if self.single else blocks, aux)
 
     def _shape(self, n: int, value: Any) -> tuple[int, ...]:
         if value is None:
             raise ArgumentError(f"argument {self._name(n)!r} is None, but its derivative is wanted")
-        if isinstance(value, Table) or isinstance(value, np.ndarray) and value.dtype.names is not None:
-            what = "is a list of arrays" if isinstance(value, Table) else "holds structs"
-            raise ArgumentError(f"argument {self._name(n)!r} {what}: its Hessian is no matrix", fix="use hvp")
+        require_real(value, self._name(n), "Hessian", "hvp")
         return np.shape(value)
 
 
 @dispatched
 def hvp(
-    function: ForeignFunction, wrt: Names = None, of: str | int | None = None, **options: Unpack[Options]
+    function: ForeignFunction, wrt: Names = None, of: Names = None, seed: Any = None, **options: Unpack[Options]
 ) -> Hvp:
     """A function that takes the arguments and, last, a direction v, and returns the Hessian times v.
 
     wrt   a name or position, or a tuple of them (then v is a tuple, and a tuple comes back)
     of    the pointer through which the function writes its result; by default its returned float
-    options  see `derivatives.Options`
+    options  see `options.Options`
 
-    `seed=` at the call weighs the elements of `of`, as in `value_and_grad`. Raises as that does.
+    `seed=`, here or at the call, weighs the elements of `of`, as in `value_and_grad`. Raises as that does.
     """
-    return Hvp(function, wrt, of, "hvp", **options)
+    return Hvp(function, wrt, of, "hvp", seed=seed, **options)
 
 
 @dispatched
 def hessian(
-    function: ForeignFunction, wrt: Names = None, of: str | int | None = None, **options: Unpack[Options]
+    function: ForeignFunction, wrt: Names = None, of: Names = None, seed: Any = None, **options: Unpack[Options]
 ) -> Hessian:
     """A function that returns the dense Hessian: an array of the parameter's shape, twice; see `hvp`.
 
     By several parameters: a tuple of tuples of such blocks, H[i][j] by the i-th and the j-th.
     """
-    return Hessian(function, wrt, of, "hessian", **options)
+    return Hessian(function, wrt, of, "hessian", seed=seed, **options)
 
 
 __all__ = ["Hessian", "Hvp", "hessian", "hvp"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
@@ -15,7 +16,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from llgrad.api.derivatives import Derivative, Grad, Jvp, ValueAndGrad
+from llgrad.api.derivatives import Derivative, Grad, Jvp, ValueAndGrad, Vjp
 from llgrad.api.jacobian import Jacobian
 from llgrad.api.per_values import PerValues
 from llgrad.api.second_order import Hessian, Hvp
@@ -23,8 +24,9 @@ from llgrad.errors import ArgumentError, at_the_caller
 from llgrad.execution.library import ForeignFunction
 from llgrad.signature import Parameter, Pointer, Scalar, Void
 
-Batchable: TypeAlias = "ForeignFunction | ValueAndGrad | Jvp | Hvp | Hessian | Jacobian | PerValues | Batched"
-KEYWORDS = ("seed", "tangents")
+Made: TypeAlias = "ValueAndGrad | Grad | Vjp | Jvp | Hvp | Hessian | Jacobian"
+Batchable: TypeAlias = "ForeignFunction | Made | PerValues | Batched"
+KEYWORDS = ("seed", "tangents", "direction")
 
 
 class Batched:
@@ -79,12 +81,18 @@ class Batched:
         if parts <= 1:
             return [element(k) for k in range(count)]
         ends = [count * n // parts for n in range(parts + 1)]
+        stopped = threading.Event()
+
+        def some(a: int, b: int) -> list[Any]:
+            return [element(k) for k in range(a, b) if not stopped.is_set()]
+
         with ThreadPoolExecutor(parts) as pool:
-            pieces = [
-                pool.submit(lambda a, b: [element(k) for k in range(a, b)], a, b)
-                for a, b in zip(ends, ends[1:], strict=False)
-            ]
-            return [found for piece in pieces for found in piece.result()]
+            pieces = [pool.submit(some, a, b) for a, b in zip(ends, ends[1:], strict=False)]
+            try:
+                return [found for piece in pieces for found in piece.result()]
+            except BaseException:  # of an element, or Ctrl-C: no thread begins another
+                stopped.set()
+                raise
 
     def _of_none(self) -> Any:
         """What a batch without elements gives: only numbers have a shape that is known then."""
@@ -134,6 +142,7 @@ def vmap(function: Batchable, over: str | int | Sequence[str | int], *, threads:
               are names, too; -1 is the last argument (the direction of `hvp`)
     threads   how many at most; by default one a core. Functions that change variables of their own run on one
 
+    Ctrl-C, or an exception in an element, ends a batch when the elements that have begun are done.
     What the function may write and `over` does not name is a new copy for each element.
 
     Raises as the function does, with the element's number, and ArgumentError where batches differ in length, or where
@@ -181,18 +190,24 @@ def _dtypes(function: Any) -> _DTypes:
         case Batched():
             return _dtypes(function.function)
         case Hvp() | Grad():
-            return _of_gradient(function)
+            return _with_aux(function, _of_gradient(function))
         case ValueAndGrad():
-            return _of_value(function), _of_gradient(function)
+            return _with_aux(function, _of_value(function)), _of_gradient(function)
+        case Vjp():
+            return _of_value(function), _of_gradient(function), *((None,) if function.has_aux else ())
         case Jvp():
-            return (_of_value(function),) * 2
+            return _of_value(function), _of_value(function), *((None,) if function.has_aux else ())
     return None
 
 
+def _with_aux(derivative: Derivative, found: _DTypes) -> _DTypes:
+    return (found, None) if derivative.has_aux else found
+
+
 def _of_value(derivative: Derivative) -> _DTypes:
-    if derivative.of is None:
-        return _dtypes(derivative.function)
-    return _of_parameter(derivative.signature.parameters[derivative.of])
+    parameters, returned = derivative.signature.parameters, _dtypes(derivative.function)
+    found = tuple(returned if n is None else _of_parameter(parameters[n]) for n in derivative.outputs)
+    return found[0] if derivative.one_output else found
 
 
 def _of_gradient(derivative: Derivative) -> _DTypes:
@@ -208,6 +223,8 @@ def _stacked(found: Sequence[Any], dtypes: _DTypes) -> Any:
     """What many calls returned, as one: tuples of arrays with one axis more."""
     if not found or found[0] is None:
         return None
+    if isinstance(found[0], dict):
+        return {name: _stacked([f[name] for f in found], None) for name in found[0]}
     if isinstance(found[0], tuple | list):
         several = dtypes if isinstance(dtypes, tuple) else (dtypes,) * len(found[0])
         parts = zip(zip(*found, strict=True), several, strict=True)

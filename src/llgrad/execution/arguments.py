@@ -12,6 +12,7 @@ import ctypes
 import difflib
 import math
 import sys
+from _ctypes import CFuncPtr
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
@@ -21,7 +22,7 @@ from msgspec.structs import replace
 
 from llgrad.errors import ArgumentError, UnsupportedError
 from llgrad.execution.entry import address_of
-from llgrad.execution.passing import Table
+from llgrad.execution.passing import Table, is_code
 from llgrad.signature import Array, Complex, CType, Opaque, Parameter, Pointer, Scalar, Signature, Struct, View
 
 
@@ -136,8 +137,11 @@ class Checker:
             return None
         if view and view.scalar and isinstance(given, int | float | np.number | np.bool_):
             return self._by_reference(parameter, view, given)
+        given = given.encode() if isinstance(given, str) else given
         if isinstance(given, bytes) and pointer.const and pointer.to.size in (0, 1):
             return np.frombuffer(given + b"\0", np.uint8)
+        if isinstance(given, CFuncPtr) and is_code(pointer):
+            return ctypes.cast(given, ctypes.c_void_p).value or 0
         if isinstance(given, ctypes.c_void_p | int) and not isinstance(given, bool) and holds_addresses(pointer.to):
             return (given.value or 0) if isinstance(given, ctypes.c_void_p) else given
         if isinstance(pointer.to, Pointer):
@@ -146,7 +150,9 @@ class Checker:
             raise ArgumentError(
                 f"{self._where(parameter)} cannot be a Python function",
                 cause=f"it is declared {pointer.declare(parameter.name)}, and compiled code calls compiled code",
-                fix="write a function in the sources that passes the callback, and load it, too",
+                fix="wrap it: ctypes.CFUNCTYPE(result, arguments…)(function)"
+                if is_code(pointer)
+                else "write a function in the sources that passes the callback, and load it, too",
             )
         if not isinstance(given, np.ndarray):
             raise ArgumentError(

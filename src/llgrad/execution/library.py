@@ -24,6 +24,7 @@ from llgrad.execution.loaded import AnyCode, Facts, Loaded
 from llgrad.execution.passing import addresses_of_other_memory, spread
 from llgrad.execution.size_checks import Test
 from llgrad.signature import CType, Parameter, Pointer, Scalar, Signature, Void
+from llgrad.signature.spelling import by_pointers
 from llgrad.support.uncopied import Uncopied
 
 if TYPE_CHECKING:
@@ -180,12 +181,16 @@ class ForeignFunction(Uncopied):
             self._test = self.library.test(self.facts.signature.symbol, at, False)
             self._code = code
         results, _ = code.call(self._entry, spread(self.signature, values), self._test)
-        result = self._result(results[0]) if results else None
+        result = self.converted(results[0]) if results else None
         if len(args) + len(named) == len(values):
             return result
         made = [v if v.ndim else v.item() for v in (values[n] for n in self._made(args, named))]
         found = made if isinstance(self.signature.result, Void) else [result, *made]
         return tuple(found) if len(found) > 1 else found[0] if found else None
+
+    def converted(self, result: Any) -> Any:
+        """What compiled code returned, as Python has it."""
+        return self._result(result)
 
     def values(self, args: Sequence[Any], named: Mapping[str, Any] = MappingProxyType({})) -> list[Any]:
         """A checked value for each parameter. Counts and outputs that a call leaves out follow from the rest."""
@@ -280,12 +285,13 @@ class ForeignFunction(Uncopied):
                 f"{self.signature} cannot be called from Python",
                 span=self.signature.source,
                 cause=self.facts.unsupported,
-                fix="write a wrapper in C that takes pointers and scalars",
+                fix=by_pointers(self.signature) or "write a wrapper in C that takes pointers and scalars",
             )
         self._require_fixed_memory()
         if self.library.isolated and addresses_of_other_memory(self.signature):
             raise UnsupportedError(
-                f"{self.signature.name} takes addresses of this process, in descriptors or behind pointers to pointers",
+                f"{self.signature.name} takes addresses of this process: of functions, in descriptors, or behind "
+                "pointers to pointers",
                 fix="load without isolate=True, or pass the arrays themselves, with their sizes",
             )
 

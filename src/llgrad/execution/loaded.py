@@ -11,7 +11,7 @@ import re
 import threading
 import time
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -269,7 +269,7 @@ class Loaded(Uncopied):
                 name = cache.key("primal", self._key, str(self._vector_math))
                 found = cache.get(name) if self._key else None
                 data = found["object"] if found else self._primal_object(name)
-                self._code = self._loaded(data, ())
+                self._code = self.code(data, ())
             code: AnyCode = self._code
             return code
 
@@ -358,7 +358,7 @@ class Loaded(Uncopied):
         program, said = self._without_requests(said)
         return stages.prepared(program, [symbol], self._level or 2, said=said).read()
 
-    def _loaded(self, data: bytes, borrowed: Sequence[str]) -> AnyCode:
+    def code(self, data: bytes, borrowed: Sequence[str]) -> AnyCode:
         shared = self.primal() if borrowed else None
         if self._worker is not None:
             return self._worker.load(data, shared, borrowed)
@@ -384,18 +384,23 @@ class Loaded(Uncopied):
         found = cache.get(name) if self._key else None
         if found is None:
             with recorded() as told:
-                found = self._derivative_pieces(requests)
+                found = self.derivative_pieces(requests)
             found["told"] = cache.dumped(tuple(dict.fromkeys(told)))
             if self._key:
                 cache.put(name, found)
         else:
             warn_again(cache.loaded(found["told"]))
         entries, borrowed = cache.loaded(found["entries"])
-        code = self._loaded(found["object"], borrowed)
+        code = self.code(found["object"], borrowed)
         seconds = time.perf_counter() - started
         return tuple(Compiled(code, entry, seconds, found["ir"]) for entry in entries)
 
-    def _derivative_pieces(self, requests: tuple[Request, ...]) -> dict[str, bytes]:
+    def derivative_pieces(
+        self, requests: tuple[Request, ...], change: Callable[[str], str] = str, more: Sequence[str] = (),
+        kept: Sequence[str] = (),
+    ) -> dict[str, bytes]:  # fmt: skip
+        """The derivative as an object. `change` is made to its text; `more` is text beside it, of which `kept`
+        can be called."""
         from llgrad.llvm.codegen import emit_jit_object, emit_own_object
         from llgrad.programs import stages
         from llgrad.support.elf import read_object
@@ -411,7 +416,8 @@ class Loaded(Uncopied):
             for e, d in zip(entries, made, strict=True)
         ]
         whole = stages.finish(
-            made[0].text, [*written, support_text(taker)], [*(e.name for e in entries), TAPE_FREE, HOOK],
+            change(made[0].text), [*written, support_text(taker), *more],
+            [*(e.name for e in entries), *kept, TAPE_FREE, HOOK],
             vector_math=self._vector_math, jit=True,
         )  # fmt: skip
         data = emit_jit_object(whole) if "bfloat" in made[0].text else emit_own_object(whole)  # `jit` made it ready

@@ -14,7 +14,7 @@ import numpy as np
 
 from llgrad.autodiff.requests.request import Act
 from llgrad.errors import ArgumentError
-from llgrad.signature import CType, Parameter, Pointer, Scalar, Signature, View
+from llgrad.signature import CType, Opaque, Parameter, Pointer, Scalar, Signature, View
 
 _PLAIN = ("data",)
 ARRAY = ("items", "itemsize", "data")  # Numba's arrays: extents and strides in bytes follow
@@ -232,7 +232,12 @@ def is_scalar(t: CType) -> bool:
     return isinstance(t, View) and t.scalar
 
 
+def is_code(t: CType) -> bool:
+    """Is it a pointer to functions?"""
+    return isinstance(t, Pointer) and isinstance(t.to, Opaque) and t.to.name == "function"
+
+
 def addresses_of_other_memory(signature: Signature) -> bool:
     """Does any parameter pass memory that itself holds addresses made here (which mean nothing elsewhere)?"""
     pointers = [p.type for p in signature.parameters if isinstance(p.type, Pointer)]
-    return any(t.innermost is not t or "descriptor" in parts(t) for t in pointers)
+    return any(t.innermost is not t or "descriptor" in parts(t) or is_code(t) for t in pointers)

@@ -26,7 +26,8 @@ from llgrad.errors import ArgumentError, UnknownNameError
 from llgrad.execution.passing import parts
 from llgrad.execution.size_checks import Extent, Test
 from llgrad.programs.guarded_memory import EXCEEDS, FITS
-from llgrad.signature import Array, Opaque, Parameter, Pointer, Scalar, Signature, View, Void
+from llgrad.signature import Array, Complex, Opaque, Parameter, Pointer, Scalar, Signature, View, Void
+from llgrad.signature import Struct as CStruct
 
 if TYPE_CHECKING:
     from llgrad.execution.library import ForeignFunction
@@ -234,7 +235,7 @@ _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
 
 def _is_counted(test: Test, signature: Signature, count: int, number: Parameter, array: Parameter) -> bool:
     """Does the code access exactly `number` elements of the array?"""
-    dtype = element(array)
+    dtype = element(array, True)
     assert dtype is not None
 
     def answer(n: int, others: int, elements: int) -> int:
@@ -357,7 +358,7 @@ class _Reader:
         )
         scratch = tuple(self._memory(self.signature.parameter(n), shape) for n, shape in self.scratch.items())
         result = self._result()
-        if not (outputs or result or self.updates):
+        if not (outputs or result or self.updates or self.by_accesses and isinstance(self.signature.result, Scalar)):
             raise ForeignSignatureError(
                 f"{self.signature.name} has no output", span=self.signature.source,
                 cause=f"it returns {self.signature.result} and no pointer is only written: {self.signature}",
@@ -431,7 +432,7 @@ class _Reader:
         """The pointers to floats that may be outputs."""
         return [
             p for p in self.signature.parameters
-            if isinstance(p.type, Pointer) and not p.type.const and element(p) is not None
+            if isinstance(p.type, Pointer) and not p.type.const and self._element(p) is not None
             and p.name not in self.updates and p.name not in self.scratch
         ]  # fmt: skip
 
@@ -474,12 +475,16 @@ class _Reader:
     def _is_array(self, p: Parameter, written: list[Parameter]) -> bool:
         return isinstance(p.type, Pointer) and p not in written and p.name not in self.scratch
 
+    def _element(self, p: Parameter) -> np.dtype[Any] | None:
+        """What a pointer's array holds, as far as who asks can pass it."""
+        return element(p, self.by_accesses)
+
     def _access(self, p: Parameter) -> str:
         return self.effects.access[p.ir_arguments[0]]
 
     def _memory(self, p: Parameter, shape: Declared) -> Memory:
-        dtype = element(p)
-        if dtype is None or dtype.kind != "f" or isinstance(p.type, Pointer) and p.type.const:
+        dtype = self._element(p)
+        if dtype is None or dtype.kind not in "fc" or isinstance(p.type, Pointer) and p.type.const:
             raise ForeignSignatureError(
                 f"{p.name} of {self.signature.name} cannot be an output", span=self.signature.source,
                 cause=f"it is declared {p.type.declare(p.name)}", fix="name a pointer to floats that is not const",
@@ -492,6 +497,8 @@ class _Reader:
             return ()
         if isinstance(t, Scalar) and t.kind == "float" and t.dtype in (np.float32, np.float64):
             return (Memory(None, (), np.dtype(t.dtype)),)
+        if self.by_accesses and isinstance(t, Scalar):  # calls from Python return it
+            return ()
         raise ForeignSignatureError(
             f"{self.signature.name} returns {t}, which frameworks cannot use", span=self.signature.source,
             cause="a status that is ignored would hide failures, and integers have no derivative",
@@ -506,7 +513,7 @@ class _Reader:
             if dtype is None or p.type.kind == "float" and dtype not in (np.float32, np.float64):
                 raise self._unusable(p)
             return Input(p, False, np.dtype(dtype))
-        dtype = element(p)
+        dtype = self._element(p)
         if dtype is None:
             raise self._unusable(p)
         updated = p.name in self.updates
@@ -566,7 +573,7 @@ class _Reader:
         arguments = self.function.facts.arguments
         test = self.function.library.test(self.signature.symbol, [(n, 0) for n, _ in enumerate(arguments)], False)
         taken = {name for _, arrays, _ in known for name in arrays} | made
-        arrays = [p for p in self.signature.parameters if element(p) is not None and p.name not in taken]
+        arrays = [p for p in self.signature.parameters if self._element(p) is not None and p.name not in taken]
         if test is None:
             return
         for p in self.signature.parameters:
@@ -657,13 +664,16 @@ def _is_integer(p: Parameter) -> bool:
     return isinstance(p.type, Scalar) and p.type.kind in ("int", "uint")
 
 
-def element(p: Parameter) -> np.dtype[Any] | None:
-    """What a pointer's array holds: float, double or integers; None for anything else."""
+def element(p: Parameter, any_data: bool = False) -> np.dtype[Any] | None:
+    """What a pointer's array holds: float, double or integers; None for anything else. `any_data`: structs and complex
+    numbers, too."""
     if not isinstance(p.type, Pointer):
         return None
     t = p.type.to
     while isinstance(t, Array):
         t = t.element
+    if any_data and isinstance(t, Complex | CStruct) and t.dtype is not None:
+        return np.dtype(t.dtype)
     if isinstance(t, Opaque) or not isinstance(t, Scalar) or t.dtype is None:
         return None
     return np.dtype(t.dtype) if t.kind != "float" or t.dtype in (np.float32, np.float64) else None

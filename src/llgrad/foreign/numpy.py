@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from llgrad.api.derivatives import require_same
+from llgrad.api.directions import require_same
 from llgrad.execution.roles import Input
 from llgrad.foreign.function import Call, Foreign
 from llgrad.foreign.plans import Wrt

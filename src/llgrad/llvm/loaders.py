@@ -25,6 +25,7 @@ import llvmlite.binding as llvm
 from msgspec import Struct
 
 from llgrad.errors import ForeignError, UnsupportedError
+from llgrad.ir.progress import shown
 from llgrad.llvm import target
 from llgrad.llvm.libraries import Libraries
 from llgrad.support.elf import ObjectFile
@@ -93,7 +94,9 @@ def load_shared(data: bytes, contents: ObjectFile, libraries: Libraries, *, cxx:
     with tempfile.TemporaryDirectory(prefix="llgrad-") as folder:
         source, made = Path(folder, "module.o"), Path(folder, "module.so")
         source.write_bytes(data)
-        _link([*_linker(cxx), "-shared", "-Wl,-Bsymbolic", "-o", str(made), str(source)])
+        linker = _linker(cxx)
+        with shown("linking with zig, which builds its C++ library once" if linker == _zig() else "linking"):
+            _link([*linker, "-shared", "-Wl,-Bsymbolic", "-o", str(made), str(source)])
         libraries.promote()
         try:
             library = ctypes.CDLL(str(made))

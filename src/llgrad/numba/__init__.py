@@ -30,7 +30,7 @@ from llgrad.llvm import libraries
 from llgrad.numba.nested import Leaf, Tree, built, expression, gathered, leaves, opened, shape, spread, stores
 from llgrad.signature import CType, Parameter, Scalar, Signature, View, Void
 
-_RESERVED = ("seed", "seeds", "tangents")
+_RESERVED = ("seed", "seeds", "tangents", "direction")
 
 
 def is_numba(function: Any) -> bool:
@@ -58,7 +58,7 @@ class PerTypes:
     def __call__(self, *args: Any, **named: Any) -> Any:
         """What the derivative of a foreign function gives for these arguments."""
         options = {k: named.pop(k) for k in _RESERVED if k in named}
-        last = args[-1:] if self.kind == "hvp" else ()
+        last = args[-1:] if self.kind == "hvp" and not options.keys() & {"direction", "tangents"} else ()
         values = self._bound(args[: len(args) - len(last)], named)
         key = _key(values)
         made, types = self._plainly.get(key), ()
@@ -245,6 +245,11 @@ class Nested:
     """A derivative of a function whose arguments or result are made of others, by the leaves of these."""
 
     def __init__(self, of: PerTypes, trees: Sequence[Tree], result: Tree | None) -> None:
+        if of._options.get("has_aux") or isinstance(of.of, tuple | list):
+            raise ArgumentError(
+                f"{of.__name__} takes or returns tuples, lists or objects: has_aux and several outputs are for others",
+                fix="let the function take arrays and numbers",
+            )
         function = _flat(of.function, trees, result, of.of is not None)
         self._of, self._trees, self._result = of, trees, result
         every = [leaf for tree in trees for leaf in leaves(tree)]
@@ -298,8 +303,9 @@ class Nested:
                     fix="llgrad.vjp(…)(…, seed=…), with weights shaped as what it returns; None is zero",
                 )
         wanted = self._of_call(trees)
-        if "tangents" in options:
-            options["tangents"] = self._directions(wanted, options["tangents"], "tangents")
+        for what in ("tangents", "direction"):
+            if options.get(what) is not None:
+                options[what] = self._directions(wanted, options[what], what)
         if options.get("seed") is not None and result is not None:
             options["seed"] = _seed(result[0], options["seed"])
         last = [self._directions(wanted, direction, "direction") for direction in last]

@@ -21,6 +21,7 @@ from llgrad.errors import UnknownNameError
 from llgrad.execution.library import ForeignFunction
 from llgrad.execution.roles import Input
 from llgrad.foreign import Foreign, ForeignTypeError, Operation, Paths
+from llgrad.torch.implicit import implicit
 from llgrad.torch.operators import operators
 from llgrad.torch.rules import DTYPES
 
@@ -125,4 +126,4 @@ def _tensor(made: Foreign, i: Input, given: Any) -> Tensor:
     return torch.tensor(given, dtype=DTYPES[i.dtype])
 
 
-__all__ = ["ForeignModule", "ForeignOperation", "foreign"]
+__all__ = ["ForeignModule", "ForeignOperation", "foreign", "implicit"]

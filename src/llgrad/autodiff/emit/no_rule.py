@@ -49,7 +49,11 @@ def no_rule(call: Call, span: Span | None) -> NoRuleError:
         case InlineAsm():
             what, fix = "inline assembly", "write it in C, or use a compiler builtin"
         case _:
-            what, fix = "the call of a function pointer", "make all functions that it may point to visible"
+            what = "the call of a function pointer"
+            fix = (
+                "make all functions that it may point to visible; one without a derivative may be called by a function"
+            )
+            fix += " that is marked __attribute__((enzyme_inactive))"
     return NoRuleError(f"no derivative for {what}", span=span, cause=cause, fix=fix)
 
 

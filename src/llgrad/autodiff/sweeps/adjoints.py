@@ -12,7 +12,7 @@ from abc import abstractmethod
 
 from llgrad.analysis.bits.byte_moves import Moves, moves
 from llgrad.analysis.cfg.flow import Loop
-from llgrad.autodiff.emit import float_checks, helpers, tape
+from llgrad.autodiff.emit import float_checks, helpers, non_finite, tape
 from llgrad.autodiff.emit.alias_scopes import mark
 from llgrad.autodiff.emit.expressions import EmitAlgebra, is_choice, of_choice
 from llgrad.autodiff.facts.reverse_uses import (
@@ -88,6 +88,7 @@ class Adjoints(Used):
     replay_columns: dict[Phi, AnyValue]  # cells: where its columns are
     rehearsing: bool  # is it written what is computed ahead?
     cut: Cut | None  # of the instruction that is reversed
+    reversed: Instruction | None = None
     aside: dict[Waiting, AnyValue]  # cells of what is added to the adjoint of a value only if it was chosen
     waiting: dict[Waiting, dict[tuple[int, Type], None]]  # the leaves that are there
     nowhere: dict[Type, AnyValue]  # under runtime activity: what the adjoints of constant memory are added to
@@ -132,6 +133,8 @@ class Adjoints(Used):
             else:
                 leaves = [(o, t, self._if_chosen(self.cut.paths, x)) for o, t, x in leaves]
         for offset, t, value in leaves:
+            if self.reversed is not None:
+                non_finite.note(value, self.reversed)
             if wide != v.type:
                 t, value = wide, self.b.cast("fpext", value, wide)
             self.accumulate(self.b.offset(cell, offset), t, value)
@@ -215,9 +218,9 @@ class Adjoints(Used):
         elif i in self.plan.paired and not self.request.repeatable:
             self.b.call(tape.drop(self.module), [self.arena, self.lookup(("primal", i))])
         self.settle(i)
-        self.cut = self.plan.cuts.get(i)
+        self.cut, self.reversed = self.plan.cuts.get(i), i
         self._instruction(i)
-        self.cut = self.use = None
+        self.cut = self.use = self.reversed = None
 
     def _instruction(self, i: Instruction) -> None:
         match self.plan.effects.get(i):

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from llgrad.analysis.bits.byte_moves import Moves, integer_moves, moves
 from llgrad.analysis.memory.call_effects import tape_call
 from llgrad.analysis.objects import holds_type
-from llgrad.autodiff.emit import float_checks, helpers, tape
+from llgrad.autodiff.emit import float_checks, helpers, non_finite, tape
 from llgrad.autodiff.emit.expressions import EmitAlgebra, is_choice, of_choice, strong_product, strong_zero
 from llgrad.autodiff.facts.given_zeros import FINITE, made
 from llgrad.autodiff.facts.reverse_uses import CallBody, Free, Memory, Partials, effect, operand_parts
@@ -118,6 +118,7 @@ class ForwardSweep(Changing):
                         self.store(i)
                 case _ if self.facts.active(i) or self.facts.shadowed(i):
                     self.derivative(i)
+                    non_finite.note(self.shadows[i], i)
                     self.note(i)
 
     def tape_call(self, i: Call, name: str) -> None:
@@ -294,6 +295,7 @@ class ForwardSweep(Changing):
         returned = [t for t, out in zip(tangents, floats, strict=True) if out.place == "return"]
         if self.facts.active(i):
             self.shadows[i] = self.assemble(i.type, returned)
+            non_finite.note(self.shadows[i], i)
             self.note_rule(i, rule, choices)
 
     def times(
