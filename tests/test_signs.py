@@ -42,7 +42,8 @@ PATTERNS = {
         "@llvm.copysign.v2f64",
     ),
     "the sign of a product": (
-        f"%b = and <2 x i64> %j, splat (i64 {S})\n  %r = xor <2 x i64> %i, %b", "fneg <2 x double>"
+        f"%b = and <2 x i64> %j, splat (i64 {S})\n  %r = xor <2 x i64> %i, %b",
+        "fneg <2 x double>",
     ),  # fmt: skip
     "the sign of an integer": (
         """%n = fptosi <2 x double> %y to <2 x i64>
