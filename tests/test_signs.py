@@ -42,7 +42,8 @@ PATTERNS = {
         "@llvm.copysign.v2f64",
     ),
     "the sign of a product": (
-        f"%b = and <2 x i64> %j, splat (i64 {S})\n  %r = xor <2 x i64> %i, %b", "fneg <2 x double>"
+        f"%b = and <2 x i64> %j, splat (i64 {S})\n  %r = xor <2 x i64> %i, %b",
+        "fneg <2 x double>",
     ),  # fmt: skip
     "the sign of an integer": (
         """%n = fptosi <2 x double> %y to <2 x i64>
@@ -106,6 +107,27 @@ def test_masked_bits_are_floats_of_the_same_bits(name: str) -> None:
 def test_what_is_no_sign_is_left_alone(name: str) -> None:
     text = LLVMModule.from_text(text_of(KEPT[name])).text()
     assert rewritten(text) == text
+
+
+def test_loaded_bits_that_are_stored_and_used_as_floats() -> None:
+    """What is loaded as integers, and both stored and computed with, is the float that it is computed with as."""
+    after = rewritten("""define <2 x double> @f(ptr %p, ptr %q) {
+  %i = load <2 x i64>, ptr %p
+  %r = xor <2 x i64> %i, <i64 -9223372036854775808, i64 0>
+  store <2 x i64> %r, ptr %q
+  %z = bitcast <2 x i64> %r to <2 x double>
+  ret <2 x double> %z
+}
+""")
+    assert "fneg <2 x double>" in after and "xor" not in after
+    kept = LLVMModule.from_text("""define void @f(ptr %p, ptr %q) {
+  %i = load i64, ptr %p
+  %r = xor i64 %i, -9223372036854775808
+  store i64 %r, ptr %q
+  ret void
+}
+""").text()
+    assert rewritten(kept) == kept
 
 
 def test_integers_are_left_alone() -> None:

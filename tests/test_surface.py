@@ -144,6 +144,22 @@ def test_signatures(lib: llgrad.Library, name: str) -> None:
     assert list(inspect.signature(made(lib)).parameters) == ["x", "n", "out", *more]
 
 
+def test_names_that_python_has_taken(tmp_path: Path) -> None:
+    """Keywords, and the names that derivatives add, are ordinary names of parameters in C."""
+    path = tmp_path / "names.c"
+    path.write_text(
+        "double f(const double *in, double lambda, double in_) { return in[0] * lambda * in_; }\n"
+        "double g(int seed, double tangents, double direction) { return seed * tangents * tangents * direction; }\n"
+    )
+    lib = llgrad.load(path)
+    assert list(inspect.signature(lib.f).parameters) == ["in__", "lambda_", "in_"]
+    assert list(inspect.signature(llgrad.hvp(lib.g, wrt="tangents")).parameters)[3:] == ["direction_", "seed_"]
+    din, dlambda = llgrad.grad(lib.f, wrt=("in", "lambda"))(np.array([2.0]), 3.0, in_=5.0)
+    assert din == [15.0] and dlambda == 10.0
+    assert llgrad.vjp(lib.g, wrt="tangents")(2, 3.0, 5.0, seed=2.0) == (90.0, 120.0)
+    assert llgrad.jvp(lib.g, wrt="tangents")(2, 3.0, 5.0, tangents=2.0) == (90.0, 120.0)
+
+
 def test_public_functions_have_signatures_and_docstrings() -> None:
     for name in llgrad.__all__:
         thing = getattr(llgrad, name)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import keyword
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -316,19 +317,30 @@ class ForeignFunction(Uncopied):
 
 
 def _python_signature(signature: Signature) -> inspect.Signature:
+    """What `help` and `inspect` show: a name that is a keyword of Python (`in`, `lambda`) stands there as `in_`."""
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    named = [p for p in signature.parameters if p.name.isidentifier()]
-    parameters = [inspect.Parameter(p.name, kind, annotation=str(p.type)) for p in named]
+    shown = {p.name: p for p in signature.parameters if p.name.isidentifier()}
+    parameters = [
+        inspect.Parameter(_shown(name, shown) if keyword.iskeyword(name) else name, kind, annotation=str(p.type))
+        for name, p in shown.items()
+    ]
     return inspect.Signature(parameters, return_annotation=str(signature.result))
+
+
+def _shown(name: str, taken: Container[str]) -> str:
+    """The name with underscores after it, so many that nothing else has it."""
+    while name in taken or keyword.iskeyword(name):
+        name += "_"
+    return name
 
 
 def with_parameters(signature: inspect.Signature, extra: Sequence[str]) -> inspect.Signature:
     """A signature with more parameters; of one that gives a value, for one that gives something else."""
-    by_position = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    by_position, taken = inspect.Parameter.POSITIONAL_OR_KEYWORD, signature.parameters
     more = [
-        inspect.Parameter(name, by_position)
+        inspect.Parameter(_shown(name, taken), by_position)
         if name == "direction"
-        else inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None)
+        else inspect.Parameter(_shown(name, taken), inspect.Parameter.KEYWORD_ONLY, default=None)
         for name in extra
     ]
     return inspect.Signature([*signature.parameters.values(), *more])

@@ -5,8 +5,9 @@
     or x, 0x8000…               -fabs           or (select c, x, 0), (select c, 0, y)    select c, x, y
     or (fabs x), (sign of y)    copysign        xor x, (sign of y)          select y < 0 (as bits), -x, x
 
-`x` and `y` are bits of a float: what is cast from one, or cast to one wherever it is used. Vectors count lane by lane,
-and through casts to lanes of other widths, as the intrinsics of `immintrin.h` make them. All are exact, bit by bit.
+`x` and `y` are bits of a float: what is cast from one, or cast to one wherever it is used but in stores. Vectors
+count lane by lane, and through casts to lanes of other widths, as the intrinsics of `immintrin.h` make them. All are
+exact, bit by bit.
 LLVM's combiner knows most of them, but not all, and it makes integers of loads before it sees what they are for; at
 level 0 it does not run.
 
@@ -37,6 +38,7 @@ from llgrad.ir.values import (
     Instruction,
     Select,
     ShuffleVector,
+    Store,
     Undef,
     put_instead,
 )
@@ -172,8 +174,10 @@ def _float_type(i: Binary) -> Type | None:
 
 
 def _wanted(i: Instruction) -> Iterator[Type | None]:
-    """The types of floats that `i` is cast to wherever it is used; None where it is used otherwise."""
+    """The types of floats that `i` is cast to; None where it is used otherwise. A store of it says nothing."""
     for user in i.users:
+        if isinstance(user, Store) and user.value is i and user.pointer is not i:
+            continue
         if not isinstance(user, Cast) or user.opcode != "bitcast":
             yield None
         elif _is_float(user.type):
