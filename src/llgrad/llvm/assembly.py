@@ -27,7 +27,12 @@ _LOCAL = lazy_pattern(r'%(?:[-\w.$]+|"[^"\n]*")')
 _TYPE = lazy_pattern(rf"^({_LOCAL.pattern}) = type (.*)$", re.MULTILINE)
 _METADATA = lazy_pattern(r"^!(\d+) = ([^\n]*)\n", re.MULTILINE)
 _REFERENCE = lazy_pattern(r"!(\d+)")
-_UNIT_LISTS = lazy_pattern(r", (?:enums|retainedTypes|globals|imports): !\d+")
+_LISTS_OF = {  # what a node of debug info need not list; the templates of functions are read (`inlined_at`)
+    "distinct !DICompileUnit(": lazy_pattern(r", (?:enums|retainedTypes|globals|imports): !\d+"),
+    "distinct !DISubprogram(": lazy_pattern(r", declaration: !\d+"),
+    "distinct !DICompositeType(": lazy_pattern(r", templateParams: !\d+"),
+    "!DICompositeType(": lazy_pattern(r", templateParams: !\d+"),
+}
 
 
 def plain(name: str) -> str:
@@ -130,8 +135,8 @@ def direct_variables(text: str, *, shown: bool = True) -> str:
 def without_idle_metadata(text: str) -> str:
     """The text without metadata that nothing in it needs, which is most of the debug info of C++.
 
-    A compile unit need not list types, variables and imported names, nor a class its functions: what code refers to
-    stays.
+    A compile unit need not list types, variables and imported names, nor a class its functions and the arguments of
+    its template, nor a function its declaration in a class: what code refers to stays.
     """
     nodes = dict(_METADATA.findall(text))
     methods = {i for i, body in nodes.items() if body.startswith("!DISubprogram(")}
@@ -142,8 +147,8 @@ def without_idle_metadata(text: str) -> str:
         if (i := work.pop()) in kept or i not in nodes:
             continue
         body = nodes[i]
-        if body.startswith("distinct !DICompileUnit("):
-            body = _UNIT_LISTS.sub("", body)
+        if lists := _LISTS_OF.get(body[: body.find("(") + 1]):
+            body = lists.sub("", body)
         elif body.startswith("!{") and methods:
             listed = body[2:-1].split(", ")
             if any(m[1:] in methods for m in listed):

@@ -211,8 +211,12 @@ class LLVMModule:
 
     def clone(self) -> LLVMModule:
         """An independent copy."""
-        data = self.bitcode()
-        return LLVMModule(_parsed(lambda context: llvm.parse_bitcode(data, context)), self.hazards)
+        return self.of_part(self.as_part())
+
+    @classmethod
+    def of_part(cls, part: Part) -> LLVMModule:
+        """A module of its own of a part."""
+        return cls(_parsed(lambda context: llvm.parse_bitcode(part.bitcode, context)), part.hazards)
 
     # Changing
 
@@ -340,10 +344,6 @@ class LLVMModule:
             if not exempt and value.linkage.name not in (*_LOCAL, "available_externally", "appending"):
                 value.linkage = "internal"
         self.run(["global_dce"])
-
-    def without_switch_tables(self) -> None:
-        """Have LLVM make no table of what a `switch` chooses, until `no-jump-tables` is stripped."""
-        self.replace_text(edits.without_switch_tables(self.text()))
 
     def mark(self, attributes: Sequence[str], names: Collection[str] | None = None) -> None:
         """Give local functions attributes of LLVM's: those in `names`, or all; not those that say the contrary."""

@@ -53,14 +53,12 @@ def _ends(line: str) -> bool:
     return (found != "" and not (lhs.split()[-1][0] == rhs[:1] == "%")) or " = phi i1 " in line
 
 
-def mark_short_loops(work: LLVMModule, module: Module) -> bool:
-    """Ask LLVM to unroll short loops when it optimises `work`, which is `module`, next; False where there are none."""
+def mark_short_loops(module: Module) -> str:
+    """The module's text, which asks LLVM to unroll short loops when it optimises it next; "" where there are none."""
     found = [latch for f in module.functions if may_go_round(f) for latch in _short(flow(f))]
     for latch in found:
         _mark(module, latch)
-    if found:
-        work.replace_text(write(module))
-    return bool(found)
+    return write(module) if found else ""
 
 
 def are_simplified(module: Module) -> bool:

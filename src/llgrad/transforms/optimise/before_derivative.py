@@ -6,6 +6,7 @@ from llgrad.analysis.memory.call_effects import MET
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
 from llgrad.llvm import LLVMModule, strip_attributes
+from llgrad.llvm.text import without_switch_tables
 from llgrad.transforms.canonical.lowering import unshared
 from llgrad.transforms.contexts import Preparation
 from llgrad.transforms.floatbits.undo_pre import has_split_tests
@@ -45,37 +46,38 @@ def optimise(unit: Unit, c: Preparation) -> bool:
 def _optimised(work: LLVMModule, level: int, formed: bool = False) -> tuple[LLVMModule, Module | None]:
     """`work` optimised for differentiation, and it as our module where that is known.
 
-    No `switch` becomes a table of functions, which would be a derivative's. `formed`: they have it already.
+    No `switch` becomes a table of functions, which would be a derivative's. `formed`: loops have their form already.
     """
-    tables = MET not in work.text()
-    if not tables:
-        work.without_switch_tables()
-    work, module = _optimised_in_loops(work, level, formed and tables)
+    tables = MET not in (text := put_in_form(work, formed))
+    marked = mark_short_loops(parse(text)) if may_have_short_loops(text) else ""
+    if marked or not tables:
+        work.replace_text((marked or text) if tables else without_switch_tables(marked or text))
+    work, module = _optimised_in_loops(work, level)
     if not tables:
         work.strip_attributes(["no-jump-tables"])
         module = None
     return work, module
 
 
-def _optimised_in_loops(work: LLVMModule, level: int, formed: bool) -> tuple[LLVMModule, Module | None]:
-    """… short loops unrolled, borders of stencils peeled, tests of loops whole."""
-    if may_have_short_loops(text := put_in_form(work, formed)):
-        mark_short_loops(work, parse(text))
-    before = work.clone()
+def _optimised_in_loops(work: LLVMModule, level: int) -> tuple[LLVMModule, Module | None]:
+    """… borders of stencils peeled, tests of loops whole, short loops unrolled that show only now."""
+    before = work.as_part()
     work.optimise(level, vectorize=False, unroll=False)
     module = parse(put_in_form(work))
     if whole := has_split_tests(module):
-        work = before.clone()
+        work = LLVMModule.of_part(before)
         work.optimise(level, vectorize=False, unroll=False, tests_whole=True)
         module = parse(put_in_form(work))
-    stencils = peel.has_borders(module)
-    if stencils and peel.peel_borders(before, peel.EARLY):
-        work = before
-        work.optimise(level, vectorize=False, unroll=False, loads_apart=True, tests_whole=whole)
-    if stencils and peel.peel_borders(work, peel.LATE):
-        work.optimise(level, vectorize=False, unroll=False, loads_apart=True, tests_whole=whole)
-    module = parse(put_in_form(work)) if stencils else module
-    if mark_short_loops(work, module):
+    if stencils := peel.has_borders(module):
+        early = LLVMModule.of_part(before)
+        if peel.peel_borders(early, peel.EARLY):
+            work = early
+            work.optimise(level, vectorize=False, unroll=False, loads_apart=True, tests_whole=whole)
+        if peel.peel_borders(work, peel.LATE):
+            work.optimise(level, vectorize=False, unroll=False, loads_apart=True, tests_whole=whole)
+        module = parse(put_in_form(work))
+    if marked := mark_short_loops(module):
+        work.replace_text(marked)
         work.optimise(level, vectorize=False, unroll=False, loads_apart=stencils, tests_whole=whole)
         return work, None
     return work, module
