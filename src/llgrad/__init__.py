@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from llgrad.api.jacobian import jacobian
     from llgrad.api.registering import function_like, functions, inactive, rule
     from llgrad.api.second_order import hessian, hvp
+    from llgrad.api.sparse import sparse_hessian, sparse_jacobian
+    from llgrad.api.sparsity import sparsity
     from llgrad.api.vmap import vmap
     from llgrad.errors import (
         ActivityError,
@@ -45,7 +47,7 @@ __all__ = [
     "ForeignFunction", "InternalError", "KindError", "Library", "LlgradError", "LlgradWarning", "MissingSourceError",
     "NoRuleError", "ParseError", "SeedError", "SourceError", "UnknownNameError", "UnsupportedError", "VerifyError",
     "__version__", "check_grads", "function_like", "functions", "grad", "hessian", "hvp", "inactive", "jacobian",
-    "jvp", "load", "rule", "value_and_grad", "vjp", "vmap",
+    "jvp", "load", "rule", "sparse_hessian", "sparse_jacobian", "sparsity", "value_and_grad", "vjp", "vmap",
 ]  # fmt: skip
 _PLACES = {
     "Derivative": "api.derivatives", "grad": "api.derivatives", "jvp": "api.derivatives",
@@ -53,6 +55,7 @@ _PLACES = {
     "check_grads": "api.check",
     "jacobian": "api.jacobian",
     "hessian": "api.second_order", "hvp": "api.second_order",
+    "sparse_hessian": "api.sparse", "sparse_jacobian": "api.sparse", "sparsity": "api.sparsity",
     "vmap": "api.vmap",
     "rule": "api.registering", "inactive": "api.registering", "function_like": "api.registering",
     "functions": "api.registering",
