@@ -105,15 +105,12 @@ int64_t llgrad_recover(int64_t rows, const Pattern *columns_of, const int32_t *c
     return lost;
 }
 
+/* The entries of a matrix from what the sweeps found, a lane for each colour; and the first row whose product with a
+ * direction is not what a sweep along it has found (-1: none). */
 #define TAKE(T, name)                                                                                                  \
-    void name(int64_t entries, const uint16_t *lane, const int32_t *place, const T *const *lanes, int64_t first,       \
-              int64_t count, T *data) {                                                                                \
-        for (int64_t e = 0; e < entries; e++) {                                                                        \
-            int64_t k = lane[e] - first;                                                                               \
-            if (k >= 0 && k < count) data[e] = lanes[k][place[e]];                                                     \
-        }                                                                                                              \
+    void name(int64_t entries, const uint16_t *lane, const int32_t *place, const T *const *lanes, T *data) {           \
+        for (int64_t e = 0; e < entries; e++) data[e] = lanes[lane[e]][place[e]];                                      \
     }                                                                                                                  \
-    /* The first row whose product with a direction is not what a sweep along it has found; -1: none. */               \
     int64_t name##_check(int64_t rows, const Pattern *columns_of, const T *data, const double *direction,              \
                          const T *found, double relative, double absolute) {                                           \
         for (int64_t row = 0; row < rows; row++) {                                                                     \

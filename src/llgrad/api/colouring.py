@@ -103,7 +103,7 @@ class _Functions:
         self.columns = made("columns", n, n, p, p, p, p, p)
         self.star = made("star", n, n, p, p, p, p, p, p)
         self.recover = made("recover", n, n, p, p, i32, p, p, p)
-        self.take = {8: made("take", None, n, p, p, p, n, n, p), 4: made("takef", None, n, p, p, p, n, n, p)}
+        self.take = {8: made("take", None, n, p, p, p, p), 4: made("takef", None, n, p, p, p, p)}
         checked = (n, p, p, p, p, f, f)
         self.check = {8: made("take_check", n, *checked), 4: made("takef_check", n, *checked)}
         self.members = made("members", n, n, p, p, p, n, p, n, n, n, p, p, p, p)
@@ -172,12 +172,12 @@ def by_rows(pattern: Pattern, coloured: tuple[int, Ints]) -> Colouring:
     return Colouring(checked.count, checked.colours, lane, pattern.items)
 
 
-def take(found: Colouring, lanes: Sequence[NDArray[Any]], first: int, data: NDArray[Any]) -> None:
-    """Put into `data` what the sweeps of the colours from `first` on found; each lane is contiguous."""
-    places = (ctypes.c_void_p * len(lanes))(*(lane.ctypes.data for lane in lanes))
-    functions().take[data.itemsize](
-        len(data), _address(found.lane), _address(found.place), places, first, len(lanes), _address(data)
-    )
+def take(found: Colouring, lanes: Sequence[NDArray[Any]], t: np.dtype[Any]) -> NDArray[Any]:
+    """The entries, from what the sweep of each colour found; each lane is contiguous, and of type `t`."""
+    data: NDArray[Any] = np.empty(len(found.place), t)
+    places = (ctypes.c_void_p * max(len(lanes), 1))(*(lane.ctypes.data for lane in lanes))
+    functions().take[data.itemsize](len(data), _address(found.lane), _address(found.place), places, _address(data))
+    return data
 
 
 def wrong_row(

@@ -39,8 +39,8 @@ LOOSE = float(np.finfo(np.float32).eps) ** 0.5  # where a function computes in f
 class Sweeps:
     """Runs a derivative along many directions, in memory that is kept from call to call.
 
-    `seeds` are the directions (of the inputs, or weights of the outputs), one a colour and then the probe's. Lanes of
-    a sweep that are left over repeat the last.
+    `seeds` are the directions (of the inputs, or weights of the outputs), one a colour and then the probe's. The
+    sweeps have nearly equal widths.
     """
 
     def __init__(self, derivative: Derivative, inputs: Inputs, seeds: Sequence[Floats]) -> None:
@@ -48,9 +48,9 @@ class Sweeps:
         self.count = len(seeds)
         self.chunks: list[tuple[int, list[list[Any]], list[Any], list[dict[int, Any]]]] = []
         values = inputs.values
-        for first in range(0, len(seeds), LANES):
-            some = list(seeds[first : first + LANES])
-            some += some[-1:] * ((1 << (len(some) - 1).bit_length()) - len(some))
+        self.stateful = derivative.function.library.effects(derivative.signature.symbol).stateful
+        for first, end in chunks(len(seeds), LANES):
+            some = seeds[first:end]
             starts = [self._start(inputs, values, s) for s in some]
             lanes = [
                 [derivative._cleared(n, v) if derivative.acts[n] is Act.DUP else None for n, v in enumerate(values)]
@@ -79,30 +79,40 @@ class Sweeps:
         t = self.derivative.signature.parameters[n].type
         return not (isinstance(t, Pointer) and t.const)
 
-    def run(self, inputs: Inputs, before: Sequence[Any]) -> Any:
-        """For each sweep the first colour, and what its lanes found: vectors that the next call overwrites."""
+    def run(self, inputs: Inputs, before: Sequence[Any]) -> list[Floats]:
+        """What each direction found, as a vector; the next call overwrites it."""
         derivative, values = self.derivative, inputs.values
         disjoint = derivative._disjoint(values)
         value: Any = None
+        vectors: list[Floats] = []
         for first, lanes, numbers, starts in self.chunks:
             if first:
                 restore(values, before)
             for lane, start in zip(lanes, starts, strict=True):
                 self._fill(lane, start)
             results = derivative._sweep(values, lanes, numbers, disjoint)
-            if self.forward and len(self.chunks) > 1:
+            if self.forward and self.stateful and len(self.chunks) > 1:
                 one = derivative._value(values, results)
                 require_same(derivative.signature.name, one if value is None else value, one)
                 value = one
-            found = [derivative._derivatives(lane, results, n, len(lanes)) for n, lane in enumerate(lanes)]
-            used = min(len(lanes), self.count - first)
-            yield first, [self._vector(inputs, lane, one) for lane, one in zip(lanes[:used], found, strict=False)]
+            vectors += [self._vector(inputs, lane, results, n, len(lanes)) for n, lane in enumerate(lanes)]
+        return vectors
 
-    def _vector(self, inputs: Inputs, lane: list[Any], found: Any) -> Floats:
+    def _vector(self, inputs: Inputs, lane: list[Any], results: tuple[Any, ...], n: int, width: int) -> Floats:
+        of = self.derivative.of
         if not self.forward:
+            found = self.derivative._derivatives(lane, results, n, width)
             return inputs.joined([found] if self.derivative.single else found)
+        found = self.derivative._derivatives(lane, results, n, width) if of is None else lane[of]
         t = result_format(self.derivative, inputs.values)
         return np.ascontiguousarray(np.reshape(np.asarray(found, t), -1))
+
+
+def chunks(count: int, most: int) -> list[tuple[int, int]]:
+    """`count` directions in as few sweeps as can be, of nearly equal widths: where each begins and ends."""
+    sweeps = -(-count // most)
+    ends = [count * n // sweeps for n in range(sweeps + 1)]
+    return list(zip(ends, ends[1:], strict=False))
 
 
 def restore(values: Sequence[Any], before: Sequence[Any]) -> None:
@@ -120,18 +130,18 @@ class SecondSweeps:
         self.width = 1 if Act.OUT in derivative.acts else LANES
         self.directions = [inputs.directions(s) for s in seeds]
 
-    def run(self, inputs: Inputs, before: Sequence[Any], seed: Any) -> Any:
+    def run(self, inputs: Inputs, before: Sequence[Any], seed: Any) -> list[Floats]:
         """As `Sweeps.run`."""
         derivative, values = self.derivative, inputs.values
         disjoint = derivative._disjoint(values)
-        for first in range(0, self.count, self.width):
+        vectors: list[Floats] = []
+        for first, end in chunks(self.count, self.width):
             if first:
                 restore(values, before)
-            some = [d[0] if derivative.single else tuple(d) for d in self.directions[first : first + self.width]]
-            used = len(some)
-            some += some[-1:] * ((1 << (used - 1).bit_length()) - used)
-            found = derivative._products(values, seed, some, disjoint)[:used]
-            yield first, [inputs.joined([f] if derivative.single else f) for f in found]
+            some = [d[0] if derivative.single else tuple(d) for d in self.directions[first:end]]
+            found = derivative._products(values, seed, some, disjoint)
+            vectors += [inputs.joined([f] if derivative.single else f) for f in found]
+        return vectors
 
 
 class Made(Struct):
@@ -142,6 +152,7 @@ class Made(Struct):
     direction: Floats
     sweeps: Any
     tolerance: float
+    probed: bool
     forward: bool = True
 
 
@@ -292,7 +303,7 @@ class SparseJacobian(Sparse):
         derivative = self.forward if forward else self.reverse
         direction, seeds = _seeds(how, inputs if forward else None, found.shape[forward], self.probe)
         formats = [result_format(self.forward, inputs.values), *map(inputs.format, inputs.wrt)]
-        return Made(found, how, direction, Sweeps(derivative, inputs, seeds), _tolerance(formats), forward)
+        return Made(found, how, direction, Sweeps(derivative, inputs, seeds), _tolerance(formats), self.probe, forward)
 
     def _evaluated(self, inputs: Inputs, made: Made, before: Sequence[Any], seed: Any) -> tuple[Floats, int | None]:
         if made.forward:
@@ -342,7 +353,7 @@ class SparseHessian(Sparse):
         how = colouring.by_columns(found, colouring.star(found), symmetric=True)
         direction, seeds = _seeds(how, inputs, inputs.size, self.probe)
         formats = [inputs.format(n) for n in inputs.wrt]
-        return Made(found, how, direction, SecondSweeps(self.second, inputs, seeds), _tolerance(formats))
+        return Made(found, how, direction, SecondSweeps(self.second, inputs, seeds), _tolerance(formats), self.probe)
 
     def _evaluated(self, inputs: Inputs, made: Made, before: Sequence[Any], seed: Any) -> tuple[Floats, int | None]:
         t = np.result_type(*(inputs.format(n) for n in inputs.wrt))
@@ -367,16 +378,11 @@ def _seeds(how: Colouring, inputs: Inputs | None, size: int, probe: bool) -> tup
     return direction, [*seeds, direction] if probe or not seeds else seeds
 
 
-def _taken(made: Made, sweeps: Any, t: np.dtype[Any]) -> tuple[Floats, Floats | None]:
+def _taken(made: Made, found: Sequence[Floats], t: np.dtype[Any]) -> tuple[Floats, Floats | None]:
     """The entries, and what was found along the random direction."""
-    data = np.zeros(len(made.pattern.items), t)
-    probed: Floats | None = None
-    for first, lanes in sweeps:
-        lanes = [np.ascontiguousarray(lane, t) for lane in lanes]
-        colouring.take(made.colouring, lanes, first, data)
-        if first + len(lanes) > made.colouring.count:
-            probed = lanes[-1]
-    return data, probed
+    lanes = [np.ascontiguousarray(lane, t) for lane in found]
+    count = made.colouring.count
+    return colouring.take(made.colouring, lanes, t), lanes[count] if len(lanes) > count and made.probed else None
 
 
 @dispatched
