@@ -105,25 +105,28 @@ int64_t llgrad_recover(int64_t rows, const Pattern *columns_of, const int32_t *c
     return lost;
 }
 
-/* The entries of a matrix from what the sweeps found, a lane for each colour; and the first row whose product with a
- * direction is not what a sweep along it has found (-1: none). */
+/* The entries of a matrix from what the sweeps found, a lane for each colour: entry e is at place[e] of its lane, or at
+ * its row where `place` is null. Returns the first row whose product with a direction is not what a sweep along it has
+ * `found`; -1: none, or `found` is null. */
 #define TAKE(T, name)                                                                                                  \
-    void name(int64_t entries, const uint16_t *lane, const int32_t *place, const T *const *lanes, T *data) {           \
-        for (int64_t e = 0; e < entries; e++) data[e] = lanes[lane[e]][place[e]];                                      \
-    }                                                                                                                  \
-    int64_t name##_check(int64_t rows, const Pattern *columns_of, const T *data, const double *direction,              \
-                         const T *found, double relative, double absolute) {                                           \
+    int64_t name(int64_t rows, const Pattern *columns_of, const uint16_t *lane, const int32_t *place,                  \
+                 const T *const *lanes, T *data, const double *direction, const T *found, double relative,             \
+                 double absolute) {                                                                                    \
+        int64_t wrong = -1;                                                                                            \
         for (int64_t row = 0; row < rows; row++) {                                                                     \
+            int64_t start = columns_of->starts[row], end = columns_of->starts[row + 1];                                \
             double sum = 0, size = 0;                                                                                  \
-            for (int64_t a = columns_of->starts[row]; a < columns_of->starts[row + 1]; a++) {                          \
+            for (int64_t a = start; lane && a < end; a++) data[a] = lanes[lane[a]][place ? place[a] : row];            \
+            if (!found || wrong >= 0) continue;                                                                        \
+            for (int64_t a = start; a < end; a++) {                                                                    \
                 double part = data[a] * direction[columns_of->items[a]];                                               \
                 sum += part;                                                                                           \
                 size += fabs(part);                                                                                    \
             }                                                                                                          \
             if (!(fabs(sum - found[row]) <= relative * size + absolute) && (isfinite(sum) || isfinite(found[row])))    \
-                return row;                                                                                            \
+                wrong = row;                                                                                           \
         }                                                                                                              \
-        return -1;                                                                                                     \
+        return wrong;                                                                                                  \
     }
 TAKE(double, llgrad_take)
 TAKE(float, llgrad_takef)

@@ -87,6 +87,8 @@ class Colouring(Struct, frozen=True):
     colours: Ints
     lane: NDArray[np.uint16]
     place: Ints
+    by_row: bool = False
+    """Is each entry at its row?"""
 
 
 class _Functions:
@@ -103,9 +105,8 @@ class _Functions:
         self.columns = made("columns", n, n, p, p, p, p, p)
         self.star = made("star", n, n, p, p, p, p, p, p)
         self.recover = made("recover", n, n, p, p, i32, p, p, p)
-        self.take = {8: made("take", None, n, p, p, p, p), 4: made("takef", None, n, p, p, p, p)}
-        checked = (n, p, p, p, p, f, f)
-        self.check = {8: made("take_check", n, *checked), 4: made("takef_check", n, *checked)}
+        taken = (n, p, p, p, p, p, p, p, f, f)
+        self.take = {8: made("take", n, *taken), 4: made("takef", n, *taken)}
         self.members = made("members", n, n, p, p, p, n, p, n, n, n, p, p, p, p)
 
 
@@ -162,7 +163,7 @@ def by_columns(pattern: Pattern, coloured: tuple[int, Ints], symmetric: bool = F
     )  # fmt: skip
     if lost:
         raise InternalError(f"a colouring hides {lost} entries of a sparse matrix")
-    return Colouring(count, colours, lane, place)
+    return Colouring(count, colours, lane, place, not symmetric)
 
 
 def by_rows(pattern: Pattern, coloured: tuple[int, Ints]) -> Colouring:
@@ -172,25 +173,42 @@ def by_rows(pattern: Pattern, coloured: tuple[int, Ints]) -> Colouring:
     return Colouring(checked.count, checked.colours, lane, pattern.items)
 
 
-def take(found: Colouring, lanes: Sequence[NDArray[Any]], t: np.dtype[Any]) -> NDArray[Any]:
-    """The entries, from what the sweep of each colour found; each lane is contiguous, and of type `t`."""
-    data: NDArray[Any] = np.empty(len(found.place), t)
-    places = (ctypes.c_void_p * max(len(lanes), 1))(*(lane.ctypes.data for lane in lanes))
-    functions().take[data.itemsize](len(data), _address(found.lane), _address(found.place), places, _address(data))
-    return data
+class Probe(Struct):
+    """A direction, what a sweep along it found, and by how much sums may differ, relative to their terms' sizes."""
+
+    direction: NDArray[np.float64]
+    found: NDArray[Any]
+    tolerance: float
 
 
-def wrong_row(
-    pattern: Pattern, data: NDArray[Any], direction: NDArray[np.float64], found: NDArray[Any], tolerance: float
-) -> int | None:
-    """The first row whose product with a direction is not what a sweep along it found: the pattern lacks entries.
+def take(
+    pattern: Pattern, found: Colouring, lanes: Sequence[NDArray[Any]], t: np.dtype[Any], probe: Probe | None
+) -> tuple[NDArray[Any], int | None]:
+    """The entries, from what the sweep of each colour found; and the first row that differs from the probe.
 
-    `tolerance`: by how much sums may differ, relative to the sizes of their terms.
+    Each lane is contiguous, and of type `t`.
     """
-    finite = found[np.isfinite(found)]
-    floor = float(np.finfo(data.dtype).eps) * float(np.abs(finite).max(initial=0))
-    row = functions().check[data.itemsize](
-        pattern.shape[0], pattern.packed(), _address(data), _address(direction), _address(found), tolerance, floor
+    data: NDArray[Any] = np.empty(len(pattern.items), t)
+    places = (ctypes.c_void_p * max(len(lanes), 1))(*(lane.ctypes.data for lane in lanes))
+    place = None if found.by_row else _address(found.place)
+    return data, _taken(pattern, _address(found.lane), place, places, data, probe)
+
+
+def differs(pattern: Pattern, data: NDArray[Any], probe: Probe) -> int | None:
+    """The first row whose product with the direction is not what was found."""
+    return _taken(pattern, None, None, None, data, probe)
+
+
+def _taken(
+    pattern: Pattern, lane: int | None, place: int | None, lanes: Any, data: NDArray[Any], probe: Probe | None
+) -> int | None:
+    compared: tuple[Any, ...] = (None, None, 0.0, 0.0)
+    if probe is not None:
+        finite = probe.found[np.isfinite(probe.found)]
+        floor = float(np.finfo(data.dtype).eps) * float(np.abs(finite).max(initial=0))
+        compared = _address(probe.direction), _address(probe.found), probe.tolerance, floor
+    row = functions().take[data.itemsize](
+        pattern.shape[0], pattern.packed(), lane, place, lanes, _address(data), *compared
     )
     return None if row < 0 else int(row)
 
@@ -225,5 +243,5 @@ def _address(array: NDArray[Any] | None) -> int | None:
     return None if array is None else array.ctypes.data
 
 
-__all__ = ["Colouring", "Pattern", "by_columns", "by_rows", "columns", "fewest_columns", "members", "star", "take",
-           "wrong_row"]  # fmt: skip
+__all__ = ["Colouring", "Pattern", "Probe", "by_columns", "by_rows", "columns", "differs", "fewest_columns", "members",
+           "star", "take"]  # fmt: skip

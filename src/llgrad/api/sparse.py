@@ -22,7 +22,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from llgrad.api import colouring
-from llgrad.api.colouring import Colouring, Pattern
+from llgrad.api.colouring import Colouring, Pattern, Probe
 from llgrad.api.derivatives import LANES, Derivative, Names, Options, dispatched, require_same
 from llgrad.api.jacobian import REVERSE_COST
 from llgrad.api.second_order import Second
@@ -154,6 +154,12 @@ class Made(Struct):
     tolerance: float
     probed: bool
     forward: bool = True
+
+    def probe(self, found: Sequence[Floats], t: np.dtype[Any]) -> Probe | None:
+        """What was found along the random direction, behind the colours."""
+        if not self.probed:
+            return None
+        return Probe(self.direction, np.ascontiguousarray(found[self.colouring.count], t), self.tolerance)
 
 
 class Sparse:
@@ -310,12 +316,15 @@ class SparseJacobian(Sparse):
             t = result_format(self.forward, inputs.values)
         else:
             t = np.result_type(*(inputs.format(n) for n in inputs.wrt))
-        data, probed = _taken(made, made.sweeps.run(inputs, before), t)
-        if probed is None:
+        found = made.sweeps.run(inputs, before)
+        if made.forward:
+            return _taken(made, found, t)
+        data, _ = colouring.take(made.pattern, made.colouring, _lanes(found, t), t, None)
+        probe = made.probe(found, t)
+        if probe is None:
             return data, None
-        side = made.pattern if made.forward else made.pattern.transposed
-        own = data if made.forward else made.pattern.matrix(data).T.tocsr().data
-        return data, colouring.wrong_row(side, own, made.direction, probed, made.tolerance)
+        turned = made.pattern.matrix(data).T.tocsr().data  # rows were weighed
+        return data, colouring.differs(made.pattern.transposed, turned, probe)
 
 
 class SparseHessian(Sparse):
@@ -357,10 +366,7 @@ class SparseHessian(Sparse):
 
     def _evaluated(self, inputs: Inputs, made: Made, before: Sequence[Any], seed: Any) -> tuple[Floats, int | None]:
         t = np.result_type(*(inputs.format(n) for n in inputs.wrt))
-        data, probed = _taken(made, made.sweeps.run(inputs, before, seed), t)
-        if probed is None:
-            return data, None
-        return data, colouring.wrong_row(made.pattern, data, made.direction, probed, made.tolerance)
+        return _taken(made, made.sweeps.run(inputs, before, seed), t)
 
 
 def _tolerance(formats: Sequence[np.dtype[Any]]) -> float:
@@ -378,11 +384,13 @@ def _seeds(how: Colouring, inputs: Inputs | None, size: int, probe: bool) -> tup
     return direction, [*seeds, direction] if probe or not seeds else seeds
 
 
-def _taken(made: Made, found: Sequence[Floats], t: np.dtype[Any]) -> tuple[Floats, Floats | None]:
-    """The entries, and what was found along the random direction."""
-    lanes = [np.ascontiguousarray(lane, t) for lane in found]
-    count = made.colouring.count
-    return colouring.take(made.colouring, lanes, t), lanes[count] if len(lanes) > count and made.probed else None
+def _taken(made: Made, found: Sequence[Floats], t: np.dtype[Any]) -> tuple[Floats, int | None]:
+    """The entries, and where they differ from the probe."""
+    return colouring.take(made.pattern, made.colouring, _lanes(found, t), t, made.probe(found, t))
+
+
+def _lanes(found: Sequence[Floats], t: np.dtype[Any]) -> list[Floats]:
+    return [np.ascontiguousarray(one, t) for one in found]
 
 
 @dispatched
