@@ -2,7 +2,7 @@
 
 `python -m benchmarks.sparse` prints for each problem the unknowns, the entries, the colours, seconds of the function,
 of the first call (compiling, pattern, colouring) and of a call after that, and the quotient of the last and the
-function: medians of turns. Each call probes its pattern.
+function: medians of turns, in CPU time. Each call probes its pattern.
 """
 
 from __future__ import annotations
@@ -76,9 +76,9 @@ def measured(call: Callable[[], Any], other: Callable[[], Any]) -> tuple[float, 
     times: tuple[list[float], list[float]] = ([], [])
     for _ in range(ROUNDS):
         for run, seconds in zip((call, other), times, strict=True):
-            begun = time.perf_counter()
+            begun = time.process_time()
             run()
-            seconds.append(time.perf_counter() - begun)
+            seconds.append(time.process_time() - begun)
     return statistics.median(times[0]), statistics.median(times[1])
 
 

@@ -273,6 +273,23 @@ def test_several_parameters_and_numbers(lib: llgrad.Library, mode: str) -> None:
     assert found.nnz == 3 * n
 
 
+def test_a_long_gradient(lib: llgrad.Library) -> None:
+    """One row is one reverse sweep; nobody colours a million columns of it."""
+    n = 200_000
+    x = np.linspace(0.5, 1.5, n)
+    found = llgrad.sparse_jacobian(lib.rosenbrock, wrt="x")(x, n)
+    np.testing.assert_array_equal(found.toarray()[0], llgrad.grad(lib.rosenbrock, wrt="x")(x, n))
+
+
+def test_what_is_not_sparse_is_refused(lib: llgrad.Library) -> None:
+    n = 70_000
+    rows = np.concatenate([np.zeros(n, np.int32), np.arange(n, dtype=np.int32)])
+    items = np.concatenate([np.arange(n, dtype=np.int32), np.zeros(n, np.int32)])
+    full = Pattern.at((n, n), rows, items).matrix()
+    with pytest.raises(ArgumentError, match="not sparse"):
+        llgrad.sparse_jacobian(lib.arrow, wrt="x", of="y", sparsity=full)(np.ones(n), n, np.zeros(n))
+
+
 @pytest.mark.parametrize("mode", ["forward", "reverse"])
 def test_in_place_again_and_again(lib: llgrad.Library, mode: str) -> None:
     """What is written is also read: each sweep of each call begins with what the call was given."""
@@ -298,6 +315,13 @@ def test_other_shapes_and_kept_results(lib: llgrad.Library) -> None:
     with contextlib.suppress(ValueError):
         found.eliminate_zeros()  # in its own memory, or not at all
     np.testing.assert_array_equal(made(x, 5, np.zeros(5)).toarray(), expected)
+
+
+def test_few_shapes_are_kept(lib: llgrad.Library) -> None:
+    made = llgrad.sparse_jacobian(lib.chain, wrt="x", of="y")
+    for n in (*range(2, 14), 2):
+        assert made(X[:n].copy(), n, np.zeros(n)).shape == (n, n)
+    assert len(made._made) == 8
 
 
 def test_nothing_to_do(lib: llgrad.Library) -> None:

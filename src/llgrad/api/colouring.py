@@ -71,6 +71,11 @@ class Pattern(Struct, frozen=True, dict=True):
     def transposed(self) -> Pattern:
         return Pattern.of(self.matrix().T)
 
+    @functools.cached_property
+    def longest(self) -> int:
+        """Entries of the longest row: as many colours are needed at least."""
+        return int(np.diff(self.starts).max(initial=0))
+
     def joined(self, other: Pattern) -> Pattern:
         """The entries of either."""
         return Pattern.of(self.matrix() + other.matrix())
@@ -128,9 +133,9 @@ def columns(pattern: Pattern, order: Ints | None = None) -> tuple[int, Ints]:
 
 def fewest_columns(pattern: Pattern) -> tuple[int, Ints]:
     """The same, by the best of two orders: as they come, and those with the most entries first."""
+    _refuse_many(pattern.longest)
     found = columns(pattern)
-    least = int(np.diff(pattern.starts).max(initial=0))  # entries of one row have different colours
-    if found[0] <= least:
+    if found[0] <= pattern.longest:
         return found
     order = np.argsort(-np.diff(pattern.transposed.starts), kind="stable").astype(np.int32)
     return min(found, columns(pattern, order), key=lambda one: one[0])
@@ -139,6 +144,7 @@ def fewest_columns(pattern: Pattern) -> tuple[int, Ints]:
 def star(pattern: Pattern) -> tuple[int, Ints]:
     """A star colouring of the rows of a symmetric pattern."""
     size = pattern.shape[0]
+    _refuse_many(pattern.longest)
     order = np.argsort(-np.diff(pattern.starts), kind="stable").astype(np.int32)
     found = []
     for one in (None, order):
@@ -149,13 +155,17 @@ def star(pattern: Pattern) -> tuple[int, Ints]:
     return min(found, key=lambda one: one[0])
 
 
+def _refuse_many(colours: int) -> None:
+    if colours > MOST_COLOURS:
+        raise ArgumentError(
+            f"the matrix takes {colours} sweeps: it is not sparse", fix="use llgrad.jacobian, hessian, or products"
+        )
+
+
 def by_columns(pattern: Pattern, coloured: tuple[int, Ints], symmetric: bool = False) -> Colouring:
     """How entries are found by sweeps along sums of columns. `symmetric`: by a star colouring."""
     count, colours = coloured
-    if count > MOST_COLOURS:
-        raise ArgumentError(
-            f"the matrix takes {count} sweeps: it is not sparse", fix="use llgrad.jacobian, hessian, or products"
-        )
+    _refuse_many(count)
     lane, place = np.empty(len(pattern.items), np.uint16), np.empty(len(pattern.items), np.int32)
     lost = functions().recover(
         pattern.shape[0], pattern.packed(), _address(colours), symmetric, _address(np.zeros(count + 1, np.int32)),

@@ -2,7 +2,7 @@
 
 The columns of one colour have no row in common: the derivative along their sum holds the entries of all of them.
 Reverse mode does the same with rows. A Hessian is star-coloured: each entry stands alone in its row, or its mirror
-image does. `LANES` colours go in one sweep, over one run of the function.
+image does. `WIDTH` colours go in one sweep, over one run of the function.
 
 No pattern is believed. In each call one more lane carries a random direction, and what it finds is compared with the
 matrix times that direction: an entry outside of the pattern makes them differ. A pattern that was given is an error
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from llgrad.api import colouring
 from llgrad.api.colouring import Colouring, Pattern, Probe
-from llgrad.api.derivatives import LANES, Derivative, Names, Options, dispatched, require_same
+from llgrad.api.derivatives import Derivative, Names, Options, dispatched, require_same
 from llgrad.api.jacobian import REVERSE_COST
 from llgrad.api.second_order import Second
 from llgrad.api.sparsity import Inputs, pattern, result_format, sets_of, symmetric
@@ -33,6 +33,9 @@ from llgrad.execution.library import ForeignFunction
 from llgrad.signature import Pointer
 
 Floats = NDArray[Any]
+WIDTH = 4  # directions in one sweep: wider ones cost as much a lane or, where a function computes much, twice that
+_MODES = {True: "forward", False: "reverse"}
+KEPT = 8  # shapes of arguments whose patterns and memory are kept
 LOOSE = float(np.finfo(np.float32).eps) ** 0.5  # where a function computes in floats, whatever its arguments are
 
 
@@ -49,7 +52,7 @@ class Sweeps:
         self.chunks: list[tuple[int, list[list[Any]], list[Any], list[dict[int, Any]]]] = []
         values = inputs.values
         self.stateful = derivative.function.library.effects(derivative.signature.symbol).stateful
-        for first, end in chunks(len(seeds), LANES):
+        for first, end in chunks(len(seeds), WIDTH):
             some = seeds[first:end]
             starts = [self._start(inputs, values, s) for s in some]
             lanes = [
@@ -127,7 +130,7 @@ class SecondSweeps:
 
     def __init__(self, derivative: Second, inputs: Inputs, seeds: Sequence[Floats]) -> None:
         self.derivative, self.count = derivative, len(seeds)
-        self.width = 1 if Act.OUT in derivative.acts else LANES
+        self.width = 1 if Act.OUT in derivative.acts else WIDTH
         self.directions = [inputs.directions(s) for s in seeds]
 
     def run(self, inputs: Inputs, before: Sequence[Any], seed: Any) -> list[Floats]:
@@ -206,6 +209,8 @@ class Sparse:
                 made, new = self._prepared(inputs, self._first(inputs, seed)), True
                 restore(values, before)
                 self._made[key] = made
+                if len(self._made) > KEPT:
+                    del self._made[next(iter(self._made))]
             data, bad = self._evaluated(inputs, made, before, seed)
             if bad is not None:
                 restore(values, before)
@@ -300,16 +305,29 @@ class SparseJacobian(Sparse):
         return pattern(self.sets, inputs.values)
 
     def _prepared(self, inputs: Inputs, found: Pattern) -> Made:
-        columns = colouring.fewest_columns(found) if self.mode != "reverse" else None
-        rows = colouring.fewest_columns(found.transposed) if self.mode != "forward" else None
-        forward = rows is None or columns is not None and columns[0] <= REVERSE_COST * rows[0]
-        coloured = columns if forward else rows
-        assert coloured is not None
-        how = colouring.by_columns(found, coloured) if forward else colouring.by_rows(found, coloured)
+        how, forward = self._coloured(found)
         derivative = self.forward if forward else self.reverse
         direction, seeds = _seeds(how, inputs if forward else None, found.shape[forward], self.probe)
         formats = [result_format(self.forward, inputs.values), *map(inputs.format, inputs.wrt)]
         return Made(found, how, direction, Sweeps(derivative, inputs, seeds), _tolerance(formats), self.probe, forward)
+
+    def _coloured(self, found: Pattern) -> tuple[Colouring, bool]:
+        """How entries are found in the mode that takes fewer sweeps; whether that is forward mode.
+
+        The side with fewer entries in its longest line is coloured first. The other must be able to take fewer.
+        """
+        cost = {True: 1.0, False: REVERSE_COST}
+        sides = {True: found, False: found.transposed}
+        least = {side: cost[side] * sides[side].longest for side in sides if self.mode in (None, _MODES[side])}
+        best: tuple[float, bool, tuple[int, Any]] | None = None
+        for side in sorted(least, key=lambda side: (least[side], not side)):
+            if best is None or least[side] < best[0]:
+                coloured = colouring.fewest_columns(sides[side])
+                one = cost[side] * coloured[0], side, coloured
+                best = one if best is None or one[0] < best[0] else best
+        assert best is not None
+        _, forward, coloured = best
+        return (colouring.by_columns if forward else colouring.by_rows)(found, coloured), forward
 
     def _evaluated(self, inputs: Inputs, made: Made, before: Sequence[Any], seed: Any) -> tuple[Floats, int | None]:
         if made.forward:

@@ -8,7 +8,7 @@ linear in the entries. (Blocks are cut as by Griewank and Mitev, Detecting Jacob
 probing, 2002; sets make each answer certain.)
 
 The pattern is that of the run: of the branches taken at the arguments given. It may hold entries that are zero
-(`0 * x`, `x - x`, the operand that `fmax` leaves); it lacks none that is not.
+(`0 * x`, `x - x`, the operand that `fmax` leaves); it lacks none that is not. That of one output is full.
 """
 
 from __future__ import annotations
@@ -167,6 +167,9 @@ def pattern(derivative: Sweeps, values: Sequence[Any], seed: Any = None) -> Patt
     sizes = derivative.formats(inputs)
     capacity = min(_CAPACITIES[t.itemsize] for t in sizes)
     before = [_copy(v) if derivative._may_write(n, v) else None for n, v in enumerate(values)]
+    if count == 1:  # a gradient has a place for each input
+        derivative.function(*values)
+        return Pattern((1, inputs.size), np.array([0, inputs.size]), np.arange(inputs.size, dtype=np.int32))
     after: list[Any] | None = None
     value: Any = None
     starts = np.array([0, inputs.size])
