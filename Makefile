@@ -90,7 +90,7 @@ test-frameworks: $(FRAMEWORKS_READY)
 	done
 
 examples-frameworks: $(FRAMEWORKS_READY)
-	@for name in network terrain orbits bundle; do \
+	@for name in network terrain orbits bundle diffusion; do \
 		$(FRAMEWORKS)/bin/python -m examples.frameworks.$$name || exit 1; \
 	done
 

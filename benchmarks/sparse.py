@@ -23,6 +23,7 @@ from benchmarks.bench import machine as described
 from examples.adbench.instances import HERE, read_ba
 
 PROGRAMS = Path(__file__).with_name("programs")
+FRAMEWORKS = Path(__file__).parents[1] / "examples" / "frameworks"
 ROUNDS = 9
 
 
@@ -38,7 +39,7 @@ class Case(Struct):
 
 
 def brusselator(side: int = 707) -> Case:
-    f = llgrad.load(PROGRAMS / "reaction_diffusion.c").brusselator_step
+    f = llgrad.load(FRAMEWORKS / "diffusion.c").brusselator_step
     n = 2 * side * side
     u, r = np.random.default_rng(0).uniform(0.5, 1.5, n), np.zeros(n)
     given = (side, side, u, u - 0.1, 0.01, 0.5, r)
@@ -47,7 +48,7 @@ def brusselator(side: int = 707) -> Case:
 
 
 def bratu(side: int = 1000) -> Case:
-    f = llgrad.load(PROGRAMS / "reaction_diffusion.c").bratu
+    f = llgrad.load(FRAMEWORKS / "diffusion.c").bratu
     u, r = np.random.default_rng(0).uniform(0, 1, side * side), np.zeros(side * side)
     given = (side, side, u, 1 / side**2, r)
     made = llgrad.sparse_jacobian(f, wrt="u", of="r")
