@@ -193,6 +193,9 @@ def test_rules_in_code_are_refused(tmp_path: Path) -> None:
         llgrad.sparsity(lib.f, wrt="x", of="y")(X[:3].copy(), 3, np.zeros(3))
     found = llgrad.sparse_jacobian(lib.f, wrt="x", of="y", mode="forward", sparsity=np.eye(3))
     np.testing.assert_allclose(found(X[:3].copy(), 3, np.zeros(3)).toarray(), np.diag(2 * X[:3]))
+    wrong = llgrad.sparse_jacobian(lib.f, wrt="x", of="y", mode="forward", sparsity=np.eye(3, k=1))
+    with pytest.raises(ArgumentError, match="lacks entries"):
+        wrong(X[:3].copy(), 3, np.zeros(3))
 
 
 def test_of_a_hessian(lib: llgrad.Library) -> None:
@@ -281,13 +284,29 @@ def test_a_long_gradient(lib: llgrad.Library) -> None:
     np.testing.assert_array_equal(found.toarray()[0], llgrad.grad(lib.rosenbrock, wrt="x")(x, n))
 
 
+def test_a_few_long_rows_are_found_in_reverse(lib: llgrad.Library) -> None:
+    n = 300
+    made = llgrad.sparse_jacobian(lib.arrow, wrt="x", of="y")
+    for scale in (1.0, 0.5):
+        x, y = scale * np.linspace(0.1, 1, n), np.zeros(n)
+        found = made(x, n, y)
+        np.testing.assert_allclose(found.toarray(), llgrad.jacobian(lib.arrow, wrt="x", of="y")(x, n, y), rtol=1e-14)
+        assert found.nnz == 3 * n - 2
+    (kept,) = made._made.values()
+    assert kept.long is not None and (kept.colouring.count, kept.long.made.colouring.count) == (2, 1)
+    lacking = found.copy().tolil()
+    lacking[0, 7] = 0
+    with pytest.raises(ArgumentError, match="lacks entries"):
+        llgrad.sparse_jacobian(lib.arrow, wrt="x", of="y", sparsity=lacking.tocsr())(x, n, y)
+
+
 def test_what_is_not_sparse_is_refused(lib: llgrad.Library) -> None:
     n = 70_000
     rows = np.concatenate([np.zeros(n, np.int32), np.arange(n, dtype=np.int32)])
     items = np.concatenate([np.arange(n, dtype=np.int32), np.zeros(n, np.int32)])
     full = Pattern.at((n, n), rows, items).matrix()
     with pytest.raises(ArgumentError, match="not sparse"):
-        llgrad.sparse_jacobian(lib.arrow, wrt="x", of="y", sparsity=full)(np.ones(n), n, np.zeros(n))
+        llgrad.sparse_jacobian(lib.arrow, wrt="x", of="y", sparsity=full, mode="forward")(np.ones(n), n, np.zeros(n))
 
 
 @pytest.mark.parametrize("mode", ["forward", "reverse"])

@@ -76,6 +76,11 @@ class Pattern(Struct, frozen=True, dict=True):
         """Entries of the longest row: as many colours are needed at least."""
         return int(np.diff(self.starts).max(initial=0))
 
+    def only(self, entries: NDArray[np.bool_]) -> Pattern:
+        """Some of the entries."""
+        before = np.concatenate([[0], np.cumsum(entries)])
+        return Pattern(self.shape, before[self.starts].astype(np.int64), self.items[entries])
+
     def joined(self, other: Pattern) -> Pattern:
         """The entries of either."""
         return Pattern.of(self.matrix() + other.matrix())
@@ -163,9 +168,13 @@ def _refuse_many(colours: int) -> None:
 
 
 def by_columns(pattern: Pattern, coloured: tuple[int, Ints], symmetric: bool = False) -> Colouring:
-    """How entries are found by sweeps along sums of columns. `symmetric`: by a star colouring."""
+    """How entries are found by sweeps along sums of columns. `symmetric`: by a star colouring.
+
+    Columns without entries have no colour: no sweep is along them.
+    """
     count, colours = coloured
     _refuse_many(count)
+    colours = np.where(np.diff(pattern.transposed.starts) > 0, colours, -1).astype(np.int32)
     lane, place = np.empty(len(pattern.items), np.uint16), np.empty(len(pattern.items), np.int32)
     lost = functions().recover(
         pattern.shape[0], pattern.packed(), _address(colours), symmetric, _address(np.zeros(count + 1, np.int32)),
