@@ -2,7 +2,7 @@
 # index are all it takes. `make PYTHON=/path/to/python …` chooses another Python.
 .DEFAULT_GOAL := help
 .PHONY: help demo quick test test-full test-share frameworks test-frameworks examples-frameworks bench-frameworks bench bench-quick \
-	bench-checkpoint bench-compile bench-inputs bench-languages bench-threads remarks runtime lint clean
+	bench-checkpoint bench-compile bench-inputs bench-languages bench-sparse bench-threads remarks runtime lint clean
 
 # Hundreds of tests start Python: without its caches of compiled modules each of them compiles all of llgrad.
 unexport PYTHONDONTWRITEBYTECODE
@@ -33,6 +33,7 @@ help:
 	@echo "make bench-inputs  gradients of what clang makes at -O0 to -O3, -Os and with Enzyme's flags: no cliffs"
 	@echo "make bench-languages  what a gradient costs in each language, in units of the function itself"
 	@echo "make bench-order  small loops, differentiated after LLVM's optimisation and before it"
+	@echo "make bench-sparse  sparse Jacobians and Hessians, in units of the function"
 	@echo "make bench-threads  how batches of gradients scale over cores"
 	@echo "make remarks      which loops of the sweeps LLVM vectorises"
 	@echo "make runtime      the tape's arena, from C to the bitcode that llgrad ships"
@@ -89,7 +90,7 @@ test-frameworks: $(FRAMEWORKS_READY)
 	done
 
 examples-frameworks: $(FRAMEWORKS_READY)
-	@for name in network terrain orbits bundle; do \
+	@for name in network terrain orbits bundle diffusion; do \
 		$(FRAMEWORKS)/bin/python -m examples.frameworks.$$name || exit 1; \
 	done
 
@@ -123,6 +124,9 @@ bench-compile: $(READY)
 
 bench-order: $(READY)
 	@$(BIN)/python -m benchmarks.order
+
+bench-sparse: $(READY)
+	@$(BIN)/python -m benchmarks.sparse
 
 bench-threads: $(READY)
 	@$(BIN)/python -m benchmarks.threads

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from llgrad.api.jacobian import jacobian
     from llgrad.api.registering import function_like, functions, inactive, rule
     from llgrad.api.second_order import hessian, hvp
+    from llgrad.api.sparse import sparse_hessian, sparse_jacobian
+    from llgrad.api.sparsity import sparsity
     from llgrad.api.vmap import vmap
     from llgrad.errors import (
         ActivityError,
@@ -48,8 +50,8 @@ __all__ = [
     "ForeignFunction", "InternalError", "KindError", "Library", "LlgradError", "LlgradWarning", "MissingSourceError",
     "NoRuleError", "NonFiniteError", "ParseError", "SeedError", "SolveError", "SourceError", "UnknownNameError",
     "UnsupportedError", "VerifyError", "__version__", "check_grads", "fixed_point", "function_like", "functions",
-    "grad", "hessian", "hvp", "implicit", "inactive", "jacobian", "jvp", "load", "rule", "value_and_grad",
-    "vjp", "vmap",
+    "grad", "hessian", "hvp", "implicit", "inactive", "jacobian", "jvp", "load", "rule", "sparse_hessian",
+    "sparse_jacobian", "sparsity", "value_and_grad", "vjp", "vmap",
 ]  # fmt: skip
 _PLACES = {
     "Derivative": "api.derivatives", "grad": "api.derivatives", "jvp": "api.derivatives",
@@ -58,6 +60,7 @@ _PLACES = {
     "jacobian": "api.jacobian",
     "implicit": "api.implicit", "fixed_point": "api.implicit",
     "hessian": "api.second_order", "hvp": "api.second_order",
+    "sparse_hessian": "api.sparse", "sparse_jacobian": "api.sparse", "sparsity": "api.sparsity",
     "vmap": "api.vmap",
     "rule": "api.registering", "inactive": "api.registering", "function_like": "api.registering",
     "functions": "api.registering",

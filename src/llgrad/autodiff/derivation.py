@@ -167,6 +167,12 @@ class Derivation:
                     fix="let the rule return {tape, value}, or in forward mode {value, tangent}",
                 )
             if request.function in self.registered.ruled:
+                if request.sets:
+                    raise UnsupportedError(
+                        f"no pattern of derivatives is found through {source.name}, which has a rule",
+                        cause="the rule computes tangents, and a pattern is found by sets in their place",
+                        fix="give the pattern: sparsity=…",
+                    )
                 kind = RoutineRule if request.function in self.registered.routines else CustomRule
                 kind(self.facts, self.module, self.registered, request, source, target).write()
                 return target
@@ -299,7 +305,7 @@ class Derivation:
         arguments, result = self._joined(fs, True)
         result = Act.DUP if wanted else result
         returns = fs[0].function_type.result != VOID
-        notes = all(is_told(self.facts, f) for f in fs)
+        notes = not caller.sets and all(is_told(self.facts, f) for f in fs)
         requests = [self._request(caller, f, Mode.FORWARD, arguments, result, returns, notes=notes) for f in fs]
         return requests[0], self._one_of(requests, indirect)
 
@@ -329,6 +335,7 @@ class Derivation:
             f.name, mode, arguments, result, primal, width=caller.width, strong_zero=caller.strong_zero,
             runtime_activity=caller.runtime_activity, repeatable=caller.repeatable,
             vector_math=caller.vector_math, strict=caller.strict, made=made, notes=notes,
+            sets=caller.sets,
         )  # fmt: skip
 
     def _one_of(self, requests: list[Request], indirect: bool) -> Function:

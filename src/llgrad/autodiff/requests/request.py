@@ -61,6 +61,7 @@ class Request(Struct, frozen=True):
     `notes`: in forward mode: truth values behind the arguments say which floats among them depend on what changes; one
     behind the result's tangent says it of the result (see `zeroed_tangents`). In a reverse sweep: such values behind
     the adjoints of the arguments say which are used (see `use_notes`).
+    `sets`: in forward mode: tangents are sets of inputs, one bit for each (see `bit_sets`).
     `inner`: `function` is the derivative that this request makes (see `again`).
 
     Signatures of what is written (`arena` is the tape's; shadows follow their primal arguments, `width` of each;
@@ -88,6 +89,7 @@ class Request(Struct, frozen=True):
     strict: bool = False
     made: bool = False
     notes: bool = False
+    sets: bool = False
     inner: Request | None = None
 
     @classmethod
@@ -116,7 +118,7 @@ class Request(Struct, frozen=True):
         return [
             ("p", self.primal_result), ("d", self.disjoint), ("z", self.strong_zero), ("a", self.runtime_activity),
             ("r", self.repeatable), ("k", bool(self.checkpoint)), ("v", self.vector_math),
-            ("f", self.flush), ("s", self.strict), ("m", self.made), ("n", self.notes),
+            ("f", self.flush), ("s", self.strict), ("m", self.made), ("n", self.notes), ("b", self.sets),
         ]  # fmt: skip
 
 

@@ -27,7 +27,8 @@ class Changing(Sweep):
     def begin_notes(self) -> None:
         """To be called when the arguments are bound."""
         self.changes, self.cells = [{} for _ in range(self.width)], {}
-        self.notes = noted(self.facts, self.source, self.request.notes)
+        nothing = Notes(frozenset(), frozenset())
+        self.notes = nothing if self.request.sets else noted(self.facts, self.source, self.request.notes)
         given = iter(self.target.arguments[len(self.target.arguments) - self.width * len(self._floats()) :])
         for a in self._floats() if self.request.notes else ():
             for _ in self.each_lane():

@@ -17,6 +17,7 @@ from llgrad.autodiff.emit.expressions import EmitAlgebra, is_choice, of_choice, 
 from llgrad.autodiff.facts.given_zeros import FINITE, made
 from llgrad.autodiff.facts.reverse_uses import CallBody, Free, Memory, Partials, effect, operand_parts
 from llgrad.autodiff.requests.request import Act, Request, noted_arguments
+from llgrad.autodiff.sweeps.bit_sets import converted, refuse_parts, union
 from llgrad.autodiff.sweeps.change_notes import Changing
 from llgrad.ir.build import const_float, const_int, zero
 from llgrad.ir.types import VOID, FloatType, IntType, PointerType, StructType, Type, VectorType, scalar
@@ -83,6 +84,8 @@ class ForwardSweep(Changing):
         if self.facts.activity.ends(i.block) and not (isinstance(i, Call) and tape_call(i)):
             self.copy(i)
             return
+        if self.request.sets:
+            refuse_parts(self.facts, i)
         for _ in self.each_lane() if self.facts.activity.tests_number(i) else ():
             self.note_number(i)
         self._instruction(i)
@@ -155,6 +158,8 @@ class ForwardSweep(Changing):
                 self.shadows[i] = self.unless_constant(i.pointer, made, lambda: self.from_constant(i, made))
             case Cast(opcode="sitofp" | "uitofp" | "fptosi" | "fptoui"):
                 self.shadows[i] = zero(i.type)
+            case Cast(opcode="fpext" | "fptrunc", value=v) if self.request.sets:
+                self.shadows[i] = converted(self.b, self.shadow(v), i.type, name)
             case Cast(opcode=op) if op in _MOVES_BITS:
                 self.shadows[i] = self.same_on_shadows(i, name)
             case Call() if (found := moves(i, self.facts.layout)) is not None and isinstance(i.callee, Function):
@@ -278,6 +283,10 @@ class ForwardSweep(Changing):
             for k, partial in enumerate(row):
                 v, lane = parts[k]
                 if partial is None or not self.facts.active(v):
+                    continue
+                if self.request.sets:
+                    one = self.part(self.shadow(v), lane)
+                    total = one if total is None else union(self.b, total, one, f"{i.name}.tan")
                     continue
                 factor = evaluate(partial, values.operands, values.results, algebra, values.memo)
                 tangent = self.part(self.shadow(v), lane)
