@@ -46,6 +46,7 @@ from llgrad.transforms.canonical.abi_casts import has_own_names, with_names_join
 from llgrad.transforms.canonical.blas_calls import bridged, is_bridged
 from llgrad.transforms.canonical.closures import with_closures
 from llgrad.transforms.canonical.fold_runtime import fold_runtime
+from llgrad.transforms.canonical.forks import forked
 from llgrad.transforms.canonical.library_bodies import is_spelt_out, spelt_out
 from llgrad.transforms.canonical.lowering import LOWER, unshared
 from llgrad.transforms.canonical.numbers_apart import has_apart, has_tiny, loaded_apart, stored_as_bits
@@ -221,6 +222,8 @@ def _read_derivative(unit: Unit, _: Finishing) -> bool:
     return False
 
 
+FORKING: Pass[Any] = Pass("forks", forked, "Calls that a team makes become parallel regions of OpenMP")
+
 FINISH: Passes[Finishing] = (
     on_ir("bridge-blas", bridged, "Calls of BLAS's rules become calls of BLAS", asks=is_bridged),
     SETTLING,
@@ -228,6 +231,7 @@ FINISH: Passes[Finishing] = (
           asks=renamed_for_rules),
     on_ir("constants-of-threads", constants_of_threads, "Thread-local constants become ordinary constants",
           asks=naming("thread_local")),
+    FORKING,
     on_text("for-jit", for_jit, "Symbols may be anywhere, constructors are functions", wanted=lambda c: c.jit),
     VECTOR_MATHS,
     Pass("note-single-uses", note_single_uses, "Derivatives that are called in one place are noted"),
@@ -251,6 +255,7 @@ LINKED: Passes[Linking] = (
     SETTLING,
     on_ir("rules-names-back", own_names_again, "Functions that registrations renamed have their own names again",
           asks=renamed_for_rules),
+    FORKING,
     Pass("note-visible", note_shown, "Variables that others may see are noted", lambda c: c.hides),
     Pass("strings-again", strings.put_back, "Members of std::string have bodies again"),
     Pass("hide-symbols", hide_others, "All but what others may see becomes local", lambda c: c.hides),
