@@ -9,11 +9,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sanitizers import available, sanitized
 
 import llgrad
+from llgrad.autodiff.facts.analysis_results import Facts
 from llgrad.drivers import drive
 from llgrad.errors import LlgradWarning
+from llgrad.frontends import find_compiler
+from llgrad.frontends.c.clang import RAW_FLAGS
 from llgrad.llvm.libraries import Libraries
+from llgrad.programs.program import optimise_program, read_ir
 
 FOLDER = Path(__file__).parent / "parallel"
 pytestmark = pytest.mark.skipif(
@@ -35,9 +40,10 @@ def ran(program: Path, threads: int, *arguments: str) -> subprocess.CompletedPro
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("backwards", [[], ["-DBACKWARDS"]], ids=["forward", "reverse"])
 @pytest.mark.parametrize("level", [0, 2])
-def test_loops_and_what_stands_beside_them(level: int, tmp_path: Path) -> None:
-    built(FOLDER / "loops.c", program := tmp_path / "loops", *LEVELS[level])
+def test_loops_and_what_stands_beside_them(level: int, backwards: list[str], tmp_path: Path) -> None:
+    built(FOLDER / "loops.c", program := tmp_path / "loops", *LEVELS[level], *backwards)
     for threads in (1, 2, 3, 4):
         done = ran(program, threads, "5")
         assert (done.returncode, done.stdout) == (0, ""), f"{threads} threads"
@@ -91,6 +97,36 @@ def test_from_python(tmp_path: Path) -> None:
     (path := tmp_path / "f.c").write_text(THREADS)
     forward = llgrad.jvp(llgrad.load(path, flags=["-fopenmp"]).f, wrt=("x", "k"), of="y")
     x, y, thread = np.linspace(1, 2, 10), np.zeros(10), np.full(10, -1, dtype=np.int32)
+    library = llgrad.load(path, flags=["-fopenmp"])
     _, tangent = forward(10, x, 3.0, y, thread, tangents=(np.ones(10), 0.5))
     np.testing.assert_allclose(tangent, 6 * x + 0.5 * x * x)
     assert thread.tolist() == [0] * 5 + [1] * 5
+    thread[:] = -1
+    dx, dk = llgrad.vjp(library.f, wrt=("x", "k"), of="y")(10, x, 3.0, y, thread, seed=np.ones(10))[1]
+    np.testing.assert_allclose(dx, 6 * x)
+    assert dk == pytest.approx(np.sum(x * x)) and thread.tolist() == [0] * 5 + [1] * 5
+
+
+ARCHER = next(iter(sorted(Path("/usr/lib").glob("llvm-*/lib/libarcher.so"), reverse=True)), None)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("way", ["forward", "reverse", "as if nothing was shared"])
+def test_no_races(way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """ThreadSanitizer sees no race in derivatives; it does where adjoints are added without atomic operations."""
+    if ARCHER is None or not available("thread"):
+        pytest.skip("clang has no ThreadSanitizer, or libomp no archer")
+    if way == "as if nothing was shared":
+        monkeypatch.setattr(Facts, "adds_with_others", lambda *_: False)
+    backwards = [] if way == "forward" else ["-DBACKWARDS"]
+    clang = find_compiler().c
+    first = [*RAW_FLAGS, "-g", "-fopenmp", "-c", "-emit-llvm", *backwards, str(FOLDER / "loops.c"), "-o"]
+    subprocess.run([*clang, *first, str(raw := tmp_path / "loops.bc")], check=True)
+    text = sanitized(optimise_program(read_ir(raw.read_bytes()), 1).text(), "thread")
+    (made := tmp_path / "loops.ll").write_text(text)
+    last = ["-w", "-O1", "-g", "-fsanitize=thread", "-fopenmp", str(made), "-o", str(program := tmp_path / "loops")]
+    subprocess.run([*clang, *last, "-lm"], check=True)
+    monkeypatch.setenv("OMP_TOOL_LIBRARIES", str(ARCHER))
+    monkeypatch.setenv("TSAN_OPTIONS", "ignore_noninstrumented_modules=1")
+    done = ran(program, 3, "2")
+    assert ("WARNING: ThreadSanitizer" in done.stderr) == (way == "as if nothing was shared"), done.stderr[:2000]

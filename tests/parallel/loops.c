@@ -263,10 +263,77 @@ static void locked(const double *x, double *y)
     y[0] = s * y[0];
 }
 
+static void nested_sections(const double *x, double *y)
+{
+    double p = y[0], q = 1;
+#pragma omp parallel for schedule(static, 1)
+    for (int i = 0; i < N; i++) {
+        RAN;
+#pragma omp critical(outer)
+        {
+            p *= 1 + 0.1 * x[i];
+#pragma omp critical(inner)
+            q *= 1 + 0.1 * x[i];
+#pragma omp atomic
+            y[1] += 0.01 * x[i] * x[i];
+            p /= 1 + 0.01 * x[i];
+        }
+#pragma omp critical(inner)
+        q *= 1 + 0.01 * x[i] * x[i];
+    }
+    y[0] = p, y[2] = q;
+}
+
+/* What a thread reads in one phase, another one writes in the next. */
+static void chains(const double *x, double *y)
+{
+    double t[N];
+    memcpy(t, x, sizeof t);
+#pragma omp parallel
+    {
+        RAN;
+        for (int step = 0; step < 3; step++) {
+            double own[N];
+#pragma omp for schedule(static, 5)
+            for (int i = 0; i < N; i++) own[i] = t[(i + 11) % N] * t[i], y[i] += own[i];
+#pragma omp for schedule(dynamic)
+            for (int i = 0; i < N; i++) t[i] = t[i] * t[i] * 0.7 + 0.1 * y[i];
+        }
+    }
+}
+
+/* One thread writes what the others read, under a condition that is not the same in all. */
+static void by_turns(const double *x, double *y)
+{
+    double k = 1;
+#pragma omp parallel
+    {
+        RAN;
+        for (int step = 0; step < 4; step++) {
+            if (omp_get_thread_num() == step % omp_get_num_threads()) k = k * x[step] + 0.1 * k * k;
+#pragma omp barrier
+#pragma omp for
+            for (int i = 0; i < N; i++) y[i] = y[i] * k + sin(k * x[i]);
+        }
+    }
+}
+
+static void copies(const double *x, double *y)
+{
+#pragma omp parallel for
+    for (int i = 0; i < N - 4; i++) {
+        RAN;
+        double own[4];
+        for (int j = 0; j < 4; j++) own[j] = x[i + j];
+        for (int j = 3; j > 0; j--) own[j - 1] += own[j] * own[j];
+        y[i] += own[0];
+    }
+}
+
 #define BOTH(use)                                                                                                      \
     use(map) use(chunks) use(collapsed) use(sum) use(sums) use(phases) use(once) use(parts) use(last) use(by_hand)      \
     use(called) use(steps) use(perhaps) use(largest) use(product) use(atomics) use(critical) use(dynamic) use(guided)   \
-    use(runtime_schedule) use(in_order) use(locked)
+    use(runtime_schedule) use(in_order) use(nested_sections) use(chains) use(by_turns) use(copies)
 
 #ifdef BACKWARDS
 #define CASE(f) {#f, f, 0, reverse_##f},
@@ -274,10 +341,16 @@ BOTH(REVERSE)
 #else
 #define CASE(f) {#f, f, forward_##f, 0},
 BOTH(FORWARD)
+FORWARD(locked)
 #endif
 
 int main(int argc, char **argv)
 {
-    static const Case cases[] = {BOTH(CASE)};
+    static const Case cases[] = {
+        BOTH(CASE)
+#ifndef BACKWARDS
+            CASE(locked)
+#endif
+    };
     return run(cases, sizeof cases / sizeof cases[0], argc, argv);
 }

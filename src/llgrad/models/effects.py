@@ -303,9 +303,8 @@ _BY_NAME: tuple[tuple[str, Effects], ...] = (
     (r"_FortranA(?:Random(?:Seed|Init|Number)\w*|SystemClock\w*|CpuTime|DateAndTime)", _STREAM),
     (r"_FortranA(Stop\w*|FailImage\w*|ReportFatalUserError|ProgramEndStatement|Exit|Abort)", _STOPS),
     # a team's constructs (`transforms.canonical.teams`): what they say, and where threads wait for others
-    (r"llgrad\.team\.(?:static|next|begin|fini)\.[48]u?", _PURE),
-    (r"llgrad\.team\.(?:master|masked|thread|push|deinit)", _PURE),
-    (r"llgrad\.team\.\w+", replace(_STREAM, reads_memory="any", writes_memory="any")),
+    # (what other threads write meanwhile is asked of `autodiff.facts.team_memory`)
+    (r"llgrad\.team\.[\w.]+", _PURE),
     (r"cblas_i[sd]am(?:ax|in)|i[sd]am(?:ax|in)_", _READS),  # BLAS: where the largest element is
     (r"ilaenv(?:2stage)?_|lsame_|[sd]lamch_", _READS),  # LAPACK: sizes of blocks, letters, constants
     (rf"llvm\.(?:{_INTEGER}|{_REMARK})(?:\..*)?", _PURE),

@@ -16,7 +16,7 @@ from llgrad.ir.symbols import named
 from llgrad.transforms.canonical.teams import is_fork
 
 SERIAL = "LLGRAD_SERIAL"  # in the environment: derivatives run in one thread
-FAILS = "llgrad_fail"
+FAILS = {"llgrad_fail", *(f"llgrad.tape.{name}" for name in ("defer", "hold", "watch"))}
 _OPENS = "@__kmpc_fork_call"
 
 Made = TypeVar("Made")
@@ -29,7 +29,8 @@ def opens(text: str) -> bool:
 
 def may_be(requests: Sequence[Request]) -> bool:
     """Are these derivatives of a kind that is parallel where the program is?"""
-    return all(r.mode is Mode.FORWARD and r.inner is None for r in requests)
+    modes = (Mode.FORWARD, Mode.COMBINED)
+    return all(r.mode in modes and r.inner is None and not r.checkpoint and not r.runtime_activity for r in requests)
 
 
 def first(make: Callable[[bool], Made], name: str, wanted: bool) -> Made:
@@ -55,7 +56,7 @@ def refuse_failing(module: Module) -> None:
     seen = set(work)
     while work:
         names = named(functions[name := work.pop()])
-        if FAILS in names:
+        if names & FAILS:
             raise UnsupportedError(f"what may fail ({name}) in a parallel region")
         found = names & functions.keys() - seen
         seen |= found

@@ -36,6 +36,7 @@ from llgrad.ir.values import (
     Attribute,
     Block,
     Call,
+    Cast,
     ConstNull,
     Function,
     InlineAsm,
@@ -43,6 +44,7 @@ from llgrad.ir.values import (
     Load,
     Store,
     Switch,
+    Value,
 )
 from llgrad.transforms.canonical import openmp
 from llgrad.transforms.canonical.atomics import is_atomic, is_large, make_plain
@@ -68,14 +70,17 @@ _CALLS: dict[str, tuple[str, Type, tuple[int, ...]]] = {
     "__kmpc_masked": ("masked", I32, (2,)),
     "__kmpc_critical": ("critical", VOID, (2,)),
     "__kmpc_critical_with_hint": ("critical", VOID, (2,)),
-    "__kmpc_end_critical": ("end_critical", VOID, (2,)),
+    "__kmpc_end_critical": ("end_critical", I64, (2,)),
     "__kmpc_ordered": ("ordered", VOID, ()),
-    "__kmpc_end_ordered": ("end_ordered", VOID, ()),
-    "__kmpc_flush": ("flush", VOID, ()),
+    "__kmpc_end_ordered": ("end_ordered", I64, ()),
     "__kmpc_dispatch_deinit": ("deinit", VOID, ()),
     "__kmpc_global_thread_num": ("thread", I32, ()),
 }
 """What constructs are called, what they return, and which of the library's arguments they take."""
+
+MIRRORED = frozenset({"barrier", "critical", "end_critical", "ordered", "end_ordered", "lock", "unlock"})
+"""Those that the reverse sweep has, too, from the last one on: what ends a section returns the number of that end among
+all of the team, and the reverse sweep waits for its turn there."""
 
 ALONE = frozenset({"static.4", "static.4u", "static.8", "static.8u", "master", "masked", "thread"})
 """Those that only say what the thread's part is."""
@@ -187,7 +192,7 @@ class _Inside(Edit):
             if is_large(i) or i.opcode == "cmpxchg":
                 raise refuse("an atomic exchange", i)
             if i.opcode == "fence":
-                continue
+                raise refuse("a fence", i)
             if is_atomic(i):
                 self._atomic(i)
             elif isinstance(i, Call) and called_name(i).startswith(openmp.LIBRARY):
@@ -197,7 +202,7 @@ class _Inside(Edit):
         """An atomic operation becomes a plain one under the lock of all of them."""
         b = before(i, self.names)
         b.call(declared(self.library.module, "lock", VOID, []), [])
-        after(i, self.names).call(declared(self.library.module, "unlock", VOID, []), [])
+        after(i, self.names).call(declared(self.library.module, "unlock", I64, []), [])
         make_plain(i, self.names, set())
 
     def _call(self, call: Call, name: str) -> None:
@@ -212,7 +217,7 @@ class _Inside(Edit):
             b.call(declared(module, "critical", VOID, [PTR]), [call.arguments[-1]])
             replaced(call, const_int(I32, 1))
         elif name in ("__kmpc_end_reduce", "__kmpc_end_reduce_nowait"):
-            b.call(declared(module, "end_critical", VOID, [PTR]), [call.arguments[2]])
+            b.call(declared(module, "end_critical", I64, [PTR]), [call.arguments[2]])
             if not name.endswith("nowait"):
                 b.call(declared(module, "barrier", VOID, []), [])
             erase(call)
@@ -276,9 +281,18 @@ def _float_arguments(module: Module, f: Function) -> None:
     types = {a.index: t for a in f.arguments if a.type == I64 and (t := _read_as(a)) is not None}
     if not types:
         return
+    told = dict[str, str]()  # of debug info
     for a in f.arguments:
         if a.index in types:
             a.type, a.attributes = types[a.index], ()
+            halves = [u for u in a.users if isinstance(u, Cast) and u.opcode == "trunc"]
+            for cast in _casts(a):
+                replaced(cast, a)
+            for half in halves:
+                erase(half)
+            told[f"(i64 %{a.name},"] = f"({a.type} %{a.name},"
+    for i in f.instructions() if told else ():
+        i.debug_records = tuple(_with(told, line) for line in i.debug_records)
     f.value_type = FunctionType(f.function_type.result, tuple(a.type for a in f.arguments))
     for g in [g for g in module.functions if not g.is_declaration]:
         if (text := g.unread) is not None and f.name not in text:
@@ -289,6 +303,12 @@ def _float_arguments(module: Module, f: Function) -> None:
             elif isinstance(i, Call) and i.called_function is f:
                 _pass_floats(i, types)
                 i.function_type = f.function_type
+
+
+def _with(told: dict[str, str], line: str) -> str:
+    for old, new in told.items():
+        line = line.replace(old, new)
+    return line
 
 
 def _passed_from(i: Call, f: Function) -> int | None:
@@ -310,8 +330,11 @@ def _pass_floats(i: Call, types: dict[int, FloatType]) -> None:
         i.argument_attributes[n] = ()
 
 
-def _read_as(a: AnyValue) -> FloatType | None:
+def _read_as(a: Value) -> FloatType | None:
     """The float that an integer argument holds: it is kept in a variable that is read as one, and nothing else."""
+    cast_to = {c.type for c in _casts(a)}
+    if len(cast_to) == 1 and isinstance(t := cast_to.pop(), FloatType) and len(_casts(a)) == len(_parts(a)):
+        return t
     if len(a.users) != 1 or not isinstance(store := a.users[0], Store) or not isinstance(store.pointer, Alloca):
         return None
     reads = [u for u in store.pointer.users if u is not store and not _is_lifetime(u)]
@@ -319,6 +342,16 @@ def _read_as(a: AnyValue) -> FloatType | None:
     if len(types) != 1 or not isinstance(t := types.pop(), FloatType) or t.bits > 64:
         return None
     return t if all(isinstance(u, Load | Store) and _pointer(u) is store.pointer for u in reads) else None
+
+
+def _parts(a: Value) -> list[Instruction]:
+    """The users of an integer, or of its lower half."""
+    return [v for u in a.users for v in (u.users if isinstance(u, Cast) and u.opcode == "trunc" else [u])]
+
+
+def _casts(a: Value) -> list[Cast]:
+    """Where an integer, or its lower half, becomes a float again."""
+    return [u for u in _parts(a) if isinstance(u, Cast) and u.opcode == "bitcast" and isinstance(u.type, FloatType)]
 
 
 def _pointer(i: Load | Store) -> AnyValue:
