@@ -271,6 +271,7 @@ def _show(found: Comparison) -> None:
 @_checkpoint
 @_denormals
 @_strict
+@click.option("--serial", is_flag=True, help="Derivatives run in one thread, even where the program is parallel.")
 @click.option("--veclib", type=click.Choice(["none", "libmvec"]), default="none", show_default=True,
               help="Vector versions of exp, sin, tanh, … that loops may call, as clang's -fveclib.")  # fmt: skip
 @click.option("--print-after", multiple=True, metavar="PASS", help="Print the IR after a pass to standard error.")
@@ -278,8 +279,8 @@ def _show(found: Comparison) -> None:
 @click.option("--time-passes", is_flag=True, help="Print the time that each pass took (llgrad explain --passes).")
 def opt(
     sources: tuple[Path, ...], output: Path, assembly: bool, level: int, before: int, cpu: str, veclib: str,
-    checkpoint: tuple[str, ...], denormals: str, strict: bool, print_after: tuple[str, ...], print_before_all: bool,
-    time_passes: bool,
+    checkpoint: tuple[str, ...], denormals: str, strict: bool, serial: bool, print_after: tuple[str, ...],
+    print_before_all: bool, time_passes: bool,
 ) -> None:  # fmt: skip
     """Replace calls of __enzyme_autodiff and its kin in LLVM IR, text or bitcode, by derivatives.
 
@@ -318,7 +319,7 @@ def opt(
     with watching(_watch(print_after, print_before_all)) as watch, last, somewhere_in(files):
         made = optimise_program(
             whole, level, cpu, before=before, vector_math=veclib != "none", checkpoint=said(checkpoint),
-            denormals=denormals, strict=strict,
+            denormals=denormals, strict=strict, serial=serial,
         )  # fmt: skip
     if time_passes:
         click.echo(watch.table(), err=True)

@@ -18,7 +18,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from llgrad.analysis.statics.statics import emptied
-from llgrad.autodiff.emit.arena_runtime import link_runtime
+from llgrad.autodiff.emit.arena_runtime import link_runtime, tape_runtime
 from llgrad.autodiff.emit.no_rule import REFUSED, refuse
 from llgrad.autodiff.emit.tape import FAIL_BITS
 from llgrad.autodiff.enzyme.statements import MARKS, OPAQUE, marked_inactive, says_something, settled, stated
@@ -46,6 +46,7 @@ from llgrad.transforms.canonical.abi_casts import has_own_names, with_names_join
 from llgrad.transforms.canonical.blas_calls import bridged, is_bridged
 from llgrad.transforms.canonical.closures import with_closures
 from llgrad.transforms.canonical.fold_runtime import fold_runtime
+from llgrad.transforms.canonical.forks import forked
 from llgrad.transforms.canonical.library_bodies import is_spelt_out, spelt_out
 from llgrad.transforms.canonical.lowering import LOWER, unshared
 from llgrad.transforms.canonical.numbers_apart import has_apart, has_tiny, loaded_apart, stored_as_bits
@@ -73,6 +74,7 @@ from llgrad.transforms.optimise.normal_form import form, form_again
 from llgrad.transforms.optimise.vector_math import may_have_vector_maths, with_vector_maths
 from llgrad.transforms.pass_manager import (
     IR,
+    LLVM,
     Pass,
     Passes,
     Unit,
@@ -224,6 +226,18 @@ def _read_derivative(unit: Unit, _: Finishing) -> bool:
     return False
 
 
+FORKING: Pass[Any] = Pass("forks", forked, "Calls that a team makes become parallel regions of OpenMP")
+
+
+def _forked_again(unit: Unit, c: Linking) -> bool:
+    """What regions call of the arena's runtime is linked, too."""
+    if not forked(unit, c):
+        return False
+    unit.llvm().absorb(tape_runtime())
+    unit.changed(LLVM)
+    return True
+
+
 FINISH: Passes[Finishing] = (
     on_ir("bridge-blas", bridged, "Calls of BLAS's rules become calls of BLAS", asks=is_bridged),
     SETTLING,
@@ -231,6 +245,7 @@ FINISH: Passes[Finishing] = (
           asks=renamed_for_rules),
     on_ir("constants-of-threads", constants_of_threads, "Thread-local constants become ordinary constants",
           asks=naming("thread_local")),
+    FORKING,
     on_text("for-jit", for_jit, "Symbols may be anywhere, constructors are functions", wanted=lambda c: c.jit),
     VECTOR_MATHS,
     Pass("note-single-uses", note_single_uses, "Derivatives that are called in one place are noted"),
@@ -254,6 +269,7 @@ LINKED: Passes[Linking] = (
     SETTLING,
     on_ir("rules-names-back", own_names_again, "Functions that registrations renamed have their own names again",
           asks=renamed_for_rules),
+    replace(FORKING, run=_forked_again),
     Pass("note-visible", note_shown, "Variables that others may see are noted", lambda c: c.hides),
     Pass("strings-again", strings.put_back, "Members of std::string have bodies again"),
     Pass("hide-symbols", hide_others, "All but what others may see becomes local", lambda c: c.hides),

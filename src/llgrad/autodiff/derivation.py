@@ -46,6 +46,7 @@ from llgrad.ir.types import I1, I32, PTR, VOID, ArrayType, FloatType, FunctionTy
 from llgrad.ir.values import Alloca, Attribute, Block, Call, Function, GlobalVariable, Instruction, Return, Undef
 from llgrad.llvm.assembly import STATIC
 from llgrad.rules.library import LIKE
+from llgrad.transforms.canonical.teams import FORK, is_fork
 from llgrad.transforms.symbols.address_taken import DISPATCH
 
 _RANK = {Act.CONST: 0, Act.OUT: 1, Act.DUPNONEED: 2, Act.DUP: 3, Act.BOTH: 4}
@@ -237,6 +238,8 @@ class Derivation:
         # What the program wants apart stays apart: LLVM takes twice as long for all sweeps inlined into one function.
         words = ("nounwind", "noinline") if request not in self.roots else ("nounwind",)
         target.attributes = tuple(a for a in source.attributes if a.name in words)
+        if is_fork(source):
+            target.attributes += (Attribute(FORK, request.mode.name, string=True),)
         target.personality = source.personality
         self.module.add(target)
         return target

@@ -48,7 +48,7 @@ class Item(Struct, frozen=True):
 
 class CommandLine(Struct, frozen=True):
     """All items, and llgrad's own options: `--level N`, `--derivative NAME`, `--wrt NAMES`, `--checkpoint HOW`,
-    `--denormals flush`."""
+    `--denormals flush`, `--serial`."""
 
     items: tuple[Item, ...]
     before: int = 2
@@ -56,6 +56,7 @@ class CommandLine(Struct, frozen=True):
     wrt: tuple[str, ...] | None = None
     checkpoint: tuple[tuple[str, str], ...] = ()
     denormals: str | None = None
+    serial: bool = False
 
     def of(self, *roles: Role) -> list[Item]:
         """The items that play one of these roles."""
@@ -154,9 +155,12 @@ def read(words: Iterable[str]) -> CommandLine:
     own: dict[str, list[str]] = {
         name: [] for name in ("--level", "--derivative", "--wrt", "--checkpoint", "--denormals")
     }
-    language = ""
+    language, serial = "", False
     rest = iter(expanded(words))
     for word in rest:
+        if word == "--serial":
+            serial = True
+            continue
         name, _, joined = word.partition("=")
         if name in own:
             own[name].append(joined if "=" in word else _next(rest, word))
@@ -169,7 +173,7 @@ def read(words: Iterable[str]) -> CommandLine:
     return CommandLine(
         tuple(items), _level(own["--level"]), tuple(own["--derivative"]),
         tuple(n.strip() for w in own["--wrt"] for n in w.split(",")) if own["--wrt"] else None,
-        said(own["--checkpoint"]), own["--denormals"][-1] if own["--denormals"] else None,
+        said(own["--checkpoint"]), own["--denormals"][-1] if own["--denormals"] else None, serial,
     )  # fmt: skip
 
 

@@ -35,6 +35,7 @@ Options of its own; all others are clang's and follow:
   --wrt NAMES             with --derivative: by which parameters, with commas between
   --checkpoint HOW        run steps of long loops again: sqrt, revolve, revolve:20, bytes, LINE=HOW, FILE:LINE=HOW
   --denormals flush       numbers below 2^-1022 count as zero while derivatives run
+  --serial                derivatives run in one thread, even where the program is parallel
   -ffp-contract=off       sums of adjoints are neither reordered nor contracted with products
   -fveclib=libmvec        loops call the vector versions of exp, tanh, ... (with -fno-math-errno)
 Environment: LLGRAD_CLANG (the compiler), LLGRAD_CACHE (a folder), LLGRAD_LOG=info (what is done).
@@ -121,7 +122,7 @@ def _apart(line: CommandLine, unit: Unit) -> bytes:
     level, cpu = line.level or 0, line.cpu or "x86-64"
     program = optimise_program(
         whole, level, cpu, before=line.before, vector_math=line.vector_math, checkpoint=line.checkpoint,
-        denormals=line.denormals, strict=line.strict,
+        denormals=line.denormals, strict=line.strict, serial=line.serial,
     )  # fmt: skip
     if not line.debug:
         program.replace_text(strip_debug(program.text()))

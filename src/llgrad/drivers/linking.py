@@ -283,6 +283,7 @@ def _one_object(line: CommandLine, places: Sequence[Place], folder: Path) -> Pat
     made = optimise_program(
         whole, level, cpu, before=line.before, vector_math=vector_math, checkpoint=line.checkpoint,
         denormals=line.denormals, strict=strict, closed=_is_closed(line, places, whole.symbols()[0]),
+        serial=line.serial,
     )  # fmt: skip
     if not (line.debug or any(u.options.debug for u in found)):
         made.replace_text(strip_debug(made.text()))

@@ -268,6 +268,10 @@ _FAILURES = {
         "one thread of several",
         "ask for the derivative outside of parallel regions, or move the parallel region into the function",
     ),
+    17: (
+        "a parallel region got another number of threads in the reverse sweep than in the forward sweep",
+        "leave the number of threads as it is (OMP_DYNAMIC=false, OMP_THREAD_LIMIT), or load with serial=True",
+    ),
     4: ("the code raised an exception or trapped", "call the function itself, in its language, to see which"),
 }
 _Byte = ctypes.c_char

@@ -47,6 +47,7 @@ def load(
     isolate: bool = False,
     vector_math: bool = False,
     unchecked: bool = False,
+    serial: bool = False,
 ) -> Library:
     """Compile sources to one library: of any language in docs/languages.md, told apart by suffix, and mixed. An
     `llvmlite.ir.Module` is a source, too.
@@ -56,6 +57,7 @@ def load(
     libraries    shared libraries the code needs: paths, or what follows -l
     isolate      run the compiled code in a child process: a crash becomes ForeignError
     unchecked    calls are not checked for accesses outside of the arrays that they are given (docs/memory-checks.md)
+    serial       derivatives of functions with parallel regions of OpenMP run in one thread (docs/parallel.md)
     vector_math  let loops call the vector versions of exp, log, sin, … (at most 4 ulp wrong)
 
     Raises SourceError, CompilerError (with the compiler's own words), ArgumentError.
@@ -70,7 +72,7 @@ def load(
         raise ArgumentError(f"{bad[0]!r} is no path", fix='llgrad.load("file.c"), or a list of paths')
     kept = {k: tuple(v) for k, v in flags.items()} if isinstance(flags, Mapping) else tuple(flags)
     made = Loaded([Path(p) for p in listed], kept, optimize, tuple(libraries), isolate, vector_math)
-    made.unchecked = unchecked
+    made.unchecked, made.serial = unchecked, serial or bool(os.environ.get("LLGRAD_SERIAL"))
     return Library(made)
 
 

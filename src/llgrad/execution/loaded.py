@@ -136,12 +136,12 @@ class Loaded(Uncopied):
         self._vector_math = vector_math
         self._lock = threading.RLock()
         self._derived: dict[tuple[tuple[Request, ...], tuple[str, ...]], tuple[Compiled, ...]] = {}
-        self._prepared: dict[tuple[str, tuple[str, ...], bool, int], Prepared] = {}
+        self._prepared: dict[tuple[str, tuple[str, ...], bool, int, bool], Prepared] = {}
         self._resolved: dict[tuple[str, ...], LLVMModule] = {}
         self._special: dict[str, tuple[str, Constants]] = {}  # what has arguments fixed
         self._said: dict[str, None] = {}
         self._checks: dict[tuple[str, tuple[str, ...], bool], Check | None] = {}
-        self.unchecked = False
+        self.unchecked = self.serial = False
         self._names: frozenset[str] | None = None  # of all functions, declared ones too; made when they are asked for
         self._code: AnyCode | None = None
         self._program_: LLVMModule | None = None
@@ -197,7 +197,7 @@ class Loaded(Uncopied):
         """How they were loaded: options of `load`."""
         return {
             "flags": self._flags, "optimize": self._level, "libraries": self._libraries,
-            "vector_math": self._vector_math,
+            "vector_math": self._vector_math, "serial": self.serial,
         }  # fmt: skip
 
     @property
@@ -379,7 +379,7 @@ class Loaded(Uncopied):
 
     def _derive(self, requests: tuple[Request, ...], said: tuple[str, ...]) -> tuple[Compiled, ...]:
         started = time.perf_counter()
-        settings = (repr(requests), str(self._level), str(self._vector_math))
+        settings = (repr(requests), str(self._level), str(self._vector_math), str(self.serial))
         name = cache.key("derivative", self._key, *settings, "".join(said))
         found = cache.get(name) if self._key else None
         if found is None:
@@ -430,6 +430,26 @@ class Loaded(Uncopied):
         """The sweeps of one derivative; where they are refused, of code in which loops over bytes move blocks, and
         second derivatives of code that is not optimised, or is: what is merged there is merged in what the first keeps.
         """
+        from llgrad.programs import noalias_versions, parallel
+
+        def made(teams: bool) -> list[Derived]:
+            if teams:
+                return noalias_versions.derivatives_promised(self.ready(root, teams=True), requests, self._level)
+            return self._made_alone(requests)
+
+        root = requests[0].root
+        return parallel.first(made, root, parallel.may_be(requests) and self._opens_teams())
+
+    def _opens_teams(self) -> bool:
+        """Does the program open teams of OpenMP, whose library is there, and may derivatives?"""
+        from llgrad.llvm.libraries import Libraries
+        from llgrad.programs import parallel
+
+        is_asked = not self.serial and parallel.opens(self._program().text())
+        return is_asked and Libraries(self._libraries).address("__kmpc_fork_call") != 0
+
+    def _made_alone(self, requests: tuple[Request, ...]) -> list[Derived]:
+        """The same in one thread."""
         from llgrad.programs import noalias_versions
 
         root = requests[0].root
@@ -465,19 +485,24 @@ class Loaded(Uncopied):
         """The IR of a function from which derivatives are made."""
         return self.ready(symbol).text
 
-    def ready(self, symbol: str, blocks: bool = False, level: int | None = None) -> Prepared:
-        """The same, at another level if one is given. `blocks`: where loops over bytes move blocks, or no text."""
+    def ready(
+        self, symbol: str, blocks: bool = False, level: int | None = None, *, teams: bool = False
+    ) -> Prepared:
+        """The same, at another level if one is given. `blocks`: where loops over bytes move blocks, or no text.
+
+        `teams`: parallel regions stay parallel.
+        """
         from llgrad.programs import stages
 
         at = self._level if level is None else level
         with self._lock:
             said = self._registrations()
-            key = symbol, said, blocks, at
+            key = symbol, said, blocks, at, teams
             if key not in self._prepared:
                 general, constants = self._special.get(symbol, (symbol, ()))
                 program, said = self._without_requests(said)
                 self._prepared[key] = stages.prepared(
-                    program, [general], at, said=said, constants=constants, blocks=blocks
+                    program, [general], at, said=said, constants=constants, blocks=blocks, teams=teams
                 )
             return self._prepared[key]
 

@@ -319,6 +319,9 @@ _BY_NAME: tuple[tuple[str, Effects], ...] = (
     (r"_FortranAioInput(?:Integer|Logical|Ascii|Character|Real\d+|Complex\d+)", _STREAM),
     (r"_FortranA(?:Random(?:Seed|Init|Number)\w*|SystemClock\w*|CpuTime|DateAndTime|Etime)", _STREAM),
     (r"_FortranA(Stop\w*|FailImage\w*|ReportFatalUserError|ProgramEndStatement|Exit|Abort)", _STOPS),
+    # a team's constructs (`transforms.canonical.teams`): what they say, and where threads wait for others
+    # (what other threads write meanwhile is asked of `autodiff.facts.team_memory`)
+    (r"llgrad\.team\.[\w.]+", _PURE),
     (r"cblas_i[sd]am(?:ax|in)|i[sd]am(?:ax|in)_", _READS),  # BLAS: where the largest element is
     (r"ilaenv(?:2stage)?_|lsame_|[sd]lamch_", _READS),  # LAPACK: sizes of blocks, letters, constants
     (rf"llvm\.(?:{_INTEGER}|{_REMARK})(?:\..*)?", _PURE),

@@ -23,6 +23,7 @@ from llgrad.ir.values import Function
 from llgrad.ir.write import write
 from llgrad.llvm import LLVMModule, verified
 from llgrad.llvm.assembly import definitions, renamed, shared_globals, with_bodies, without_bodies
+from llgrad.programs.parallel import refuse_failing
 from llgrad.programs.stages import prepare
 from llgrad.rules import library
 from llgrad.signature import parameter_name
@@ -81,6 +82,7 @@ def derivatives(
     """
     shared, there = tuple(shared_globals(text)), set(definitions(text))
     module, made = derived_module(text, requests, level, last=last, parsed=parsed)
+    refuse_failing(module)
     natural = [f.function_type.result for f in made]
     wide_results.widen(made)
     shared += tuple(as_program_has(module))

@@ -21,6 +21,7 @@ def fail_text() -> str:
         "through it would have no derivative (set the pointer within the function)",
         FAIL_TEAM: "work that is shared between threads outside of a parallel region of the function was to be "
         "differentiated by one thread of several",
+        17: "a parallel region got another number of threads in the reverse sweep than in the forward sweep",
         12: "an exception was raised that nobody caught",
         13: "the code panicked",
         checkpoint_schedule.FAIL_BUDGET: "the checkpoints do not fit into the budget",

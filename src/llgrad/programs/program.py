@@ -53,7 +53,7 @@ from llgrad.transforms.symbols.shared_globals import share_globals, shared_names
 def optimise_program(
     source: LLVMModule, level: int = 2, cpu: str = "native", *, before: int | None = None, vector_math: bool = False,
     checkpoint: tuple[tuple[str, str], ...] = (), denormals: str | None = None, strict: bool = False,
-    closed: bool = False,
+    closed: bool = False, serial: bool = False,
 ) -> LLVMModule:  # fmt: skip
     """The program with calls of `__enzyme_autodiff` and `__enzyme_fwddiff` replaced by derivatives, at -O`level`.
 
@@ -63,6 +63,7 @@ def optimise_program(
     `denormals`: "flush", and they are zero while derivatives run.
     `strict`: LLVM keeps the order of what adjoints are made of.
     `closed`: no code but the program's own calls its functions by their names.
+    `serial`: derivatives run in one thread, even where the program is parallel.
     """
     text, tables = set_aside(spelt_right(source).text())
     unit = run_passes(Unit(text), PROGRAM, Source(asks=True, closed=closed))
@@ -77,7 +78,8 @@ def optimise_program(
         work = LLVMModule.from_text(shared)
         pure_libm(work)
         work.run(["always_inliner", "sroa"])
-    resolving = Resolving(work, shared, Options(level if before is None else before, checkpoint, vector_math, strict))
+    options = Options(level if before is None else before, checkpoint, vector_math, strict, serial)
+    resolving = Resolving(work, shared, options)
     defined = (f for f in resolving.module.functions if not f.is_declaration)
     exported = [f.name for f in defined if f.linkage not in ("internal", "private")]
     while not resolving.is_last:

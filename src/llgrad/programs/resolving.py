@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from itertools import count
 
 from msgspec import Struct
@@ -28,7 +29,7 @@ from llgrad.ir.values import Alias
 from llgrad.ir.write import write
 from llgrad.llvm import LLVMModule, verified
 from llgrad.llvm.assembly import joined, renamed, types_named
-from llgrad.programs import stages
+from llgrad.programs import parallel, stages
 from llgrad.programs.derivatives import Derived, derivatives, set_apart
 from llgrad.programs.inline_wrappers import inline_askers
 from llgrad.programs.noalias_versions import dispatched
@@ -41,12 +42,14 @@ from llgrad.transforms.symbols.extraction import only
 
 
 class Options(Struct, frozen=True):
-    """How derivatives are made: the level that LLVM optimises to before, checkpoints, libmvec, the order of sums."""
+    """How derivatives are made: the level that LLVM optimises to before, checkpoints, libmvec, the order of sums, and
+    whether they run in one thread even where the program is parallel."""
 
     level: int = 2
     checkpoint: tuple[tuple[str, str], ...] = ()
     vector_math: bool = False
     strict: bool = False
+    serial: bool = False
 
 
 class Resolving:
@@ -187,6 +190,7 @@ def _derive(
         groups.setdefault(same_tape(r) if split else r, {})[r] = None
     levels = list(dict.fromkeys(max(least, n) for n in (options.level, 0, min(options.level + 2, 2))))
     prepared = functools.cache(functools.partial(_prepared_static, program))
+    is_parallel = last and not options.serial and parallel.opens(program.text())
     made: dict[Request, Derived] = {}
     for group in groups.values():
         name = next(iter(group)).function
@@ -199,7 +203,11 @@ def _derive(
             for r in group
         ]  # fmt: skip
         try:
-            made.update(zip(group, _first_accepted(name, asked, levels, prepared, last), strict=True))
+            found = parallel.first(
+                partial(_first_accepted, name, asked, levels, prepared, last), name,
+                is_parallel and parallel.may_be(asked),
+            )  # fmt: skip
+            made.update(zip(group, found, strict=True))
         except UnsupportedError as error:
             error.span = error.span or requests[next(iter(group))]
             raise
@@ -207,19 +215,20 @@ def _derive(
 
 
 def _first_accepted(
-    name: str, requests: Sequence[Request], levels: Sequence[int], prepared: Callable[[str, int, bool], Prepared],
-    last: bool,
+    name: str, requests: Sequence[Request], levels: Sequence[int],
+    prepared: Callable[[str, int, bool, bool], Prepared], last: bool, teams: bool,
 ) -> list[Derived]:  # fmt: skip
     """The derivatives at the first level at which they are not refused; at last, loops over bytes move blocks.
 
-    Where optimised code shows that bits of floats are changed, unoptimised code is not asked.
+    Where optimised code shows that bits of floats are changed, unoptimised code is not asked. `teams`: parallel regions
+    stay parallel.
     """
     refused: UnsupportedError | None = None
-    for level, blocks in [*((n, False) for n in levels), (max(levels), True)]:
+    for level, blocks in [(levels[0], False)] if teams else [*((n, False) for n in levels), (max(levels), True)]:
         if refused is not None and refused.loses_bits and not level:
             continue
         try:
-            if not (found := prepared(name, level, blocks)).text:
+            if not (found := prepared(name, level, blocks, teams)).text:
                 break
             if last and len(requests) == 1:
                 return [dispatched(found.text, requests[0], level, found.take())]
@@ -234,10 +243,12 @@ def _root_name(symbol: str) -> str:
     return f"llgrad.root.{symbol}"
 
 
-def _prepared_static(program: LLVMModule, name: str, level: int, blocks: bool = False) -> Prepared:
+def _prepared_static(
+    program: LLVMModule, name: str, level: int, blocks: bool = False, teams: bool = False
+) -> Prepared:
     """`prepare` for a function that may be static or inline: it is external here, and called `_root_name(name)`."""
     root = _root_name(name)
     whole = hidden(renamed(only(program, [name]), {name: root}))
     whole.rename({root: root})
     whole.run(["global_opt"])
-    return stages.prepared(whole, [root], level, threads=True, blocks=blocks)
+    return stages.prepared(whole, [root], level, threads=True, blocks=blocks, teams=teams)

@@ -108,14 +108,14 @@ class Prepared(Struct):
 @collecting_rarely()
 def prepared(
     whole: LLVMModule, roots: Sequence[str], level: int = 2, *, threads: bool = False, said: Sequence[str] = (),
-    constants: Constants = (), blocks: bool = False,
+    constants: Constants = (), blocks: bool = False, teams: bool = False,
 ) -> Prepared:  # fmt: skip
     """What the roots reach, optimised for differentiation and in normal form. `whole` stays as it is.
 
     `threads`: derivatives may use its thread-local variables, because they are linked with it. `said`: registrations
     (`autodiff.requests.registrations`) besides those in the program, as definitions of globals. `constants`: arguments
     of the one root that are fixed; it has its special name then. `blocks`: loops that move bytes move blocks
-    (`memcpy_idiom`); where there are none, the text is empty.
+    (`memcpy_idiom`); where there are none, the text is empty. `teams`: parallel regions of OpenMP stay parallel.
     """
     if level not in LEVELS:
         raise ArgumentError(f"optimisation level {level!r} is not 0, 1, 2 or 3")
@@ -126,7 +126,7 @@ def prepared(
         if unit.concerns(tells) and protect(unit.ir(), roots):
             unit.changed(IR)
         context = Preparation(
-            names, level=level, threads=threads, constants=constants, blocks=blocks, special=special
+            names, teams=teams, level=level, threads=threads, constants=constants, blocks=blocks, special=special
         )
         try:
             return Prepared(run_passes(unit, PREPARE, context).text(), unit.module())

@@ -23,6 +23,7 @@ class Lowering(Struct):
     roots: list[str]  # functions that are inlined nowhere
     lowered: bool = False  # something was changed
     passed: list[str] = field(default_factory=list)  # functions that are passed structs of variable arguments
+    teams: bool = False  # parallel regions of OpenMP stay parallel (`canonical.teams`), else they run in one thread
 
 
 class Preparation(Lowering, kw_only=True):

@@ -34,7 +34,7 @@ _FLAGS = (
 
 
 def source_hash() -> str:
-    return hashlib.sha256((FOLDER / "arena.c").read_bytes()).hexdigest()
+    return hashlib.sha256(b"".join((FOLDER / name).read_bytes() for name in ("arena.c", "team.h"))).hexdigest()
 
 
 def built(each_block_its_own: bool) -> bytes:

@@ -32,6 +32,7 @@ from llgrad.autodiff.emit.helpers import WORDS, Copied
 from llgrad.autodiff.emit.no_rule import no_rule, without_others
 from llgrad.autodiff.facts.dupnoneed import Unwanted
 from llgrad.autodiff.facts.float_marks import Marked
+from llgrad.autodiff.facts.team_memory import Teams
 from llgrad.autodiff.requests.request import Act, Mode
 from llgrad.errors import ActivityError, KindError, NoRuleError, Span, UnsupportedError
 from llgrad.ir.module import Module, Position
@@ -322,6 +323,8 @@ class Facts:
 
         A callee of a combined root has two sweeps as well, but both run in one call of the root.
         """
+        if self.teams.may_change(reader):
+            return True
         handed_out = split and (self.apart or bool(self.memory.callers(self.root)))
         return self.changes.overwritten_after(reader, returns_to=handed_out, frees=self.frees_at_once)
 
@@ -330,6 +333,15 @@ class Facts:
         handed_out = self.apart or bool(self.memory.callers(self.root))
         through = call.arguments[n]
         return self.changes.overwritten_after(call, returns_to=handed_out, frees=self.frees_at_once, through=through)
+
+    @cached_property
+    def teams(self) -> Teams:
+        """What several threads run and reach."""
+        return Teams(self.memory)
+
+    def adds_with_others(self, i: Instruction, pointer: AnyValue) -> bool:
+        """May other threads of a team add to the adjoints that `i` adds to, behind a pointer?"""
+        return self.reverse and i.block.function in self.teams.functions and not self.teams.is_private(pointer)
 
     # --- calls
 

@@ -20,8 +20,9 @@ from llgrad.analysis.bits.byte_moves import moves
 from llgrad.analysis.memory.call_effects import is_column, tape_call
 from llgrad.autodiff.emit.float_checks import conditions
 from llgrad.autodiff.facts.analysis_results import Facts
+from llgrad.autodiff.facts.team_memory import mirrored
 from llgrad.errors import UnsupportedError
-from llgrad.ir.types import IntType, PointerType
+from llgrad.ir.types import I64, IntType, PointerType
 from llgrad.ir.values import (
     Alloca,
     AnyValue,
@@ -96,6 +97,12 @@ class Free(Struct, frozen=True):
     """Release of memory: postponed."""
 
 
+class Mirror(Struct, frozen=True):
+    """Threads of a team wait for others here, and do so in the reverse sweep (`transforms.canonical.teams`)."""
+
+    name: str
+
+
 class Number(Struct, frozen=True):
     """What may be an active float is taken for a number: that it is none is tested."""
 
@@ -104,7 +111,7 @@ class Nothing(Struct, frozen=True):
     """The reverse sweep does nothing here."""
 
 
-Effect = Partials | Linear | Memory | CallBody | Allocate | Free | Number | Nothing
+Effect = Partials | Linear | Memory | CallBody | Allocate | Free | Mirror | Number | Nothing
 NOTHING, LINEAR, NUMBER = Nothing(), Linear(), Number()
 COPIES = ("llvm.memcpy.", "llvm.memmove.", "llvm.memset.")
 LIBC_COPIES = {"memcpy": "memcpy", "memmove": "memmove", "memset": "memset"}
@@ -195,14 +202,11 @@ def copy_name(call: Call) -> str | None:
 
 
 def _call(facts: Facts, i: Call) -> Effect:
+    if facts.reverse and i.block.function in facts.teams.functions and (found := _in_team(facts, i)) is not None:
+        return found
     name = copy_name(i)
     if name is not None:
-        if not facts.shadowed(i.arguments[0]):
-            return NOTHING
-        facts.refuse_mixed(i, i.arguments[0])
-        if name != "memset":
-            facts.refuse_mixed(i, i.arguments[1])
-        return Memory(name)
+        return _copy(facts, i, name)
     if is_column(i):
         return NOTHING
     if name := tape_call(i):
@@ -222,6 +226,31 @@ def _call(facts: Facts, i: Call) -> Effect:
             raise facts.no_rule(i)  # its result depends on active floats in a way that nothing says
         return NOTHING
     return NOTHING if _is_idle(facts, i) else _call_body(facts, i)
+
+
+def _copy(facts: Facts, i: Call, name: str) -> Effect:
+    if not facts.shadowed(i.arguments[0]):
+        return NOTHING
+    facts.refuse_mixed(i, i.arguments[0])
+    if name != "memset":
+        facts.refuse_mixed(i, i.arguments[1])
+        if facts.adds_with_others(i, i.arguments[1]):
+            raise _refuse(facts, i, "a copy of memory that the threads of a team share")
+    return Memory(name)
+
+
+def _in_team(facts: Facts, i: Call) -> Effect | None:
+    """What is said of a call because threads of a team make it."""
+    if name := mirrored(i):
+        return Mirror(name)
+    if _is_lock(i):
+        raise _refuse(facts, i, "a lock in a parallel region")
+    return _call_body(facts, i) if facts.teams.waits(i) else None
+
+
+def _is_lock(i: Call) -> bool:
+    name = i.called_function.name if i.called_function is not None else ""
+    return name.startswith(("omp_set_", "omp_unset_", "omp_test_")) and "lock" in name
 
 
 def _is_idle(facts: Facts, i: Call) -> bool:
@@ -268,6 +297,8 @@ def _call_body(facts: Facts, i: Call) -> Effect:
         what = "a function as one" if i.called_function else "a pointer to functions"
         raise _refuse(facts, i, f"an active call of {what} of another type")
     ruled = [f for f in callees if has_rule(f) and not f.name.startswith("llgrad.replay.")]  # those compare addresses
+    if ruled and facts.reverse and i.block.function in facts.teams.functions:
+        raise _refuse(facts, i, "a function with a rule, called by the threads of a team,")
     for pointer in i.arguments if ruled else ():  # a rule is given the shadows as they are
         if facts.shadowed(pointer):
             facts.refuse_mixed(i, pointer)
@@ -327,6 +358,10 @@ def key_of(v: AnyValue, kind: str = "primal") -> Key | None:
 
 def needs(facts: Facts, i: Instruction, e: Effect) -> list[Key]:
     """The keys that the reverse of `i` asks for; those at hand are left out."""
+    return [k for k in _needs(facts, i, e) if k is not None]
+
+
+def _needs(facts: Facts, i: Instruction, e: Effect) -> list[Key | None]:  # noqa: C901 (a table)
     found: list[Key | None] = []
     match e:
         case Partials(rule, entry):
@@ -348,6 +383,8 @@ def needs(facts: Facts, i: Instruction, e: Effect) -> list[Key]:
             found = [key_of(a) for a in (*i.arguments, i.callee)]
             found += [key_of(a, "shadow") for a in i.arguments if facts.shadowed(a)]
             found.append(("frame", i))
+        case Mirror():
+            found = [key_of(a) for a in (*i.operands[:-1], *([i] if i.type == I64 else []))]
         case Allocate():
             cleared = sizes(facts, i) if facts.apart else []  # by a reverse sweep that is repeated
             found = [("primal" if reserves(i) else "shadow", i), *map(key_of, cleared)]
@@ -355,7 +392,7 @@ def needs(facts: Facts, i: Instruction, e: Effect) -> list[Key]:
             found = [key_of(i.condition)]
         case Linear() if isinstance(i, ExtractElement | InsertElement):
             found = [key_of(i.index)]
-    return [k for k in found if k is not None]
+    return found
 
 
 def sizes(facts: Facts, i: Instruction) -> list[AnyValue]:

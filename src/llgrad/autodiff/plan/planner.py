@@ -149,6 +149,8 @@ class Planner:
     def _worth_collecting(self, plan: Plan) -> list[Loop]:
         """Loops whose iterations are counted: the columns of collected adjoints have an element for each."""
         chunked = {nest.root for nest in plan.nests.values() if nest.chunked}
+        if self.function in self.facts.teams.functions:  # whose threads add to the same places
+            return []
         counted = [x for x in plan.loops if self.facts.loop(self.function, x).count is not None]
         return [x for x in counted if x not in plan.fused and x not in chunked]
 

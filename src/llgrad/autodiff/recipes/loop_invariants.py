@@ -78,7 +78,7 @@ class Steady:
                 inside = loop is not None and loop is not around and around.encloses(loop) and loop.encloses(own)
                 return inside and loop is not None and loop.header is i.block
             case Load():
-                return not i.flags and not self._is_written(i, around)
+                return not i.flags and not self.facts.teams.may_change(i) and not self._is_written(i, around)
             case Call():
                 return is_integer_instruction(i) or self.facts.is_pure(i)
         return isinstance(i, _OF_OPERANDS)

@@ -85,7 +85,7 @@ def _may_be(facts: Facts, i: Call) -> bool:
         return False
     own = i.called_function is not None and i.called_function.name.startswith(ALLOCATES)  # of the user's: it is called
     usual = a.alignment is None and not own and facts.shadowed(i) and not facts.escapes(i)
-    return usual and f is not None and facts.flow(f).reaches_return(i.block)
+    return usual and f is not None and f not in facts.teams.functions and facts.flow(f).reaches_return(i.block)
 
 
 def _run_as_they_are(facts: Facts, calls: list[Call]) -> set[Function]:

@@ -15,11 +15,13 @@ from llgrad.analysis.cfg.flow import Loop
 from llgrad.autodiff.emit import float_checks, helpers, non_finite, tape
 from llgrad.autodiff.emit.alias_scopes import mark
 from llgrad.autodiff.emit.expressions import EmitAlgebra, is_choice, of_choice
+from llgrad.autodiff.emit.team_calls import add_atomically, mirror
 from llgrad.autodiff.facts.reverse_uses import (
     Allocate,
     CallBody,
     Linear,
     Memory,
+    Mirror,
     Number,
     Partials,
     operand_parts,
@@ -239,6 +241,9 @@ class Adjoints(Used):
                 self.call_body(i, callees)
             case Allocate():
                 self.unallocate(i)
+            case Mirror(name):
+                given = [*i.operands[:-1], *([i] if i.type == I64 else [])]
+                mirror(self.b, self.module, name, [self.get(v) for v in given])
             case Number():
                 for _ in self.each_lane():
                     self.mark_number(i)
@@ -440,8 +445,13 @@ class Adjoints(Used):
                     self.collect(i, leaves[0])
                 elif leaves:
                     shadow = self.where(p, i.type, self.nowhere)
+                    shared = self.facts.adds_with_others(i, p)
                     for offset, t, value in leaves:
-                        self.accumulate(self.b.offset(shadow, offset), t, value, shadow=True)
+                        address = self.b.offset(shadow, offset)
+                        if shared:
+                            add_atomically(self.b, self.facts.layout, address, t, value, i.align)
+                        else:
+                            self.accumulate(address, t, value, shadow=True)
             case Store(value=v, pointer=p):
                 self.store(i, v, p)
             case Call():

@@ -417,3 +417,5 @@ void clear(Arena *arena)
 }
 
 char *column(char *block, uint64_t offset, uint64_t number) { return block + offset; }
+
+#include "team.h"

@@ -16,7 +16,7 @@ from llgrad.ir.parse import parse
 from llgrad.ir.write import write
 from llgrad.llvm import LLVMModule
 from llgrad.models.eigen import known
-from llgrad.transforms.canonical import blas_calls, lapack_calls, openmp, varargs
+from llgrad.transforms.canonical import blas_calls, lapack_calls, openmp, teams, varargs
 from llgrad.transforms.canonical.atomics import WORDS, private
 from llgrad.transforms.canonical.inlined_first import inlined_links, inlined_mixtures, inlined_wrappers
 from llgrad.transforms.canonical.library_bodies import expanded, pointed_rules, with_containers, with_routines
@@ -31,11 +31,14 @@ from llgrad.transforms.pass_manager import IR, LLVM, Pass, Passes, Unit, naming,
 _SIMPLER = ("sroa", "sccp", "simplify_cfg")
 
 
-def _in_one_thread(unit: Unit, _: Lowering) -> bool:
-    """OpenMP's teams have one thread; regions are inlined, and what was in memory for their sake is in registers."""
+def _regions(unit: Unit, c: Lowering) -> bool:
+    """OpenMP's teams have one thread; regions are inlined, and what was in memory for their sake is in registers.
+
+    Or calls of regions are marked as those of a team.
+    """
     if not openmp.applies(unit.text()):
         return False
-    regions, changed = openmp.alone(unit.ir())
+    regions, changed = teams.form(unit.ir()) if c.teams else openmp.alone(unit.ir())
     unit.changed(IR)
     work = unit.llvm()
     work.mark(["alwaysinline"], regions)
@@ -98,7 +101,7 @@ def _without_assembly(module: Module) -> bool:
 
 
 _CHANGES: Passes[Lowering] = (
-    Pass("openmp", _in_one_thread, "OpenMP's teams have one thread"),
+    Pass("openmp", _regions, "OpenMP's teams have one thread, or are marked as teams"),
     on_text("eigen-packets", known, "Functions of Eigen's packets compute by LLVM's intrinsics"),
     on_ir("inline-assembly", _without_assembly, "Inline assembly that is known goes", asks=naming(ASM)),
     on_ir("switches", switched, "Computed gotos become switches"),

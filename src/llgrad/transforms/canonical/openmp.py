@@ -51,7 +51,7 @@ THREAD = f"{OWN}thread"  # the number of the one thread
 
 LIBRARY = ("__kmpc_", "omp_")
 _SPEAKS = ("@__kmpc_", "@omp_", "@__atomic_", "fence ", *WORDS)
-_FORKS = {"__kmpc_fork_call": 3, "__kmpc_fork_teams": 3, "__kmpc_fork_call_if": 4}  # where what is passed on starts
+FORKS = {"__kmpc_fork_call": 3, "__kmpc_fork_teams": 3, "__kmpc_fork_call_if": 4}  # where what is passed on starts
 _TASKS = {f"__kmpc_{n}" for n in ("omp_task", "omp_task_with_deps", "omp_task_complete_if0", "taskloop", "taskloop_5")}
 _REGION = re.compile(r"[^.].*\.omp_outlined(?:_debug__)?(?:\.\d+)?")  # of clang's, which may be called directly
 _SHARED = re.compile(r"__kmpc_(?:(dist_)?for_static_init|dispatch_(init|next))_([48]u?)")
@@ -89,14 +89,11 @@ _ASKED = {
 """Those of them that are called as ever outside of regions."""
 
 
-class _Parts(Struct, frozen=True):
-    """Where the functions of a program run: `inside` regions of it, and `outside`; `entered` are the regions, and
-    `copied` is what runs in both and speaks of OpenMP or does something atomically, or leads to that."""
+class Parts(Struct, frozen=True):
+    """Where the functions of a program run: `entered` are the regions, `inside` what runs within regions alone."""
 
     entered: frozenset[str]
     inside: frozenset[str]
-    outside: frozenset[str]
-    copied: frozenset[str]
 
 
 def applies(text: str) -> bool:
@@ -106,30 +103,31 @@ def applies(text: str) -> bool:
 
 def alone(module: Module) -> tuple[list[str], list[str]]:
     """Make teams of one thread: the functions that are to be inlined, and all that have changed."""
-    functions = {f.name: f for f in module.functions if not f.is_declaration}
-    parts = _parts(module, functions)
-    changed = [name for name, f in functions.items() if _speaks(f)]
-    copies = {functions[name]: copied(functions[name], f"{INSIDE}{name}") for name in functions if name in parts.copied}
-    for new in copies.values():
-        make_local(new)
-    within = [functions[name] for name in functions if name in parts.inside - parts.outside]
-    for f in (*within, *copies.values()) if copies else ():
-        _call_copies(f, copies)
-    library = _Library(module)
-    inside = {*within, *copies.values()}
-    for f in [*functions.values(), *copies.values()]:
-        if _speaks(f):
-            _Edit(f, library, f in inside, bool(parts.entered)).run()
+    parts = apart(module)
+    library = Library(module)
+    changed = []
+    for f in [f for f in module.functions if not f.is_declaration]:
+        if speaks(f):
+            changed.append(f.name)
+            Edit(f, library, f.name in parts.inside, bool(parts.entered)).run()
+    drop_wishes(module)
+    return sorted(parts.entered), changed
+
+
+def drop_wishes(module: Module) -> None:
+    """Take out what `simd` asks of LLVM."""
     for i, text in module.raw_metadata.items():
         if text.removeprefix("distinct ").startswith(_WISHES):
             module.raw_metadata[i] = f"{'distinct ' * text.startswith('distinct')}!{{}}"
-    return sorted(parts.entered), changed + [f.name for f in copies.values()]
 
 
 # --- what runs where -------------------------------------------------------------------------------------------------
 
 
-def _parts(module: Module, functions: dict[str, Function]) -> _Parts:
+def apart(module: Module) -> Parts:
+    """Have what runs within regions and without them as well copied for within, if it speaks of OpenMP or does
+    something atomically, or leads to that."""
+    functions = {f.name: f for f in module.functions if not f.is_declaration}
     names = {name: (named(f) & functions.keys()) - {name} for name, f in functions.items()}
     entered = {name for f in functions.values() if _forks(f) for name in _entered(f)} & functions.keys()
     entered |= {f for f in functions if _REGION.fullmatch(f)}
@@ -142,8 +140,15 @@ def _parts(module: Module, functions: dict[str, Function]) -> _Parts:
     for f, found in names.items():
         for n in found:
             users[n].add(f)
-    speaking = _reached({name for name, f in functions.items() if _speaks(f)}, users)
-    return _Parts(*map(frozenset, (entered, inside, outside, inside & outside & speaking)))
+    speaking = _reached({name for name, f in functions.items() if speaks(f)}, users)
+    both = inside & outside & speaking
+    copies = {functions[name]: copied(functions[name], f"{INSIDE}{name}") for name in functions if name in both}
+    for copy in copies.values():
+        make_local(copy)
+    alone = [functions[name] for name in functions if name in inside - outside]
+    for caller in (*alone, *copies.values()) if copies else ():
+        _call_copies(caller, copies)
+    return Parts(frozenset(entered), frozenset(f.name for f in (*alone, *copies.values())))
 
 
 def _reached(roots: Iterable[str], names: dict[str, set[str]]) -> set[str]:
@@ -155,26 +160,26 @@ def _reached(roots: Iterable[str], names: dict[str, set[str]]) -> set[str]:
     return found
 
 
-def _speaks(f: Function) -> bool:
+def speaks(f: Function) -> bool:
     """Does a function call the library, or do something atomically?"""
     if (text := f.unread) is not None and not any(word in text for word in _SPEAKS):
         return False
-    return any(is_atomic(i) or is_large(i) or _called(i).startswith(LIBRARY) for i in f.instructions())
+    return any(is_atomic(i) or is_large(i) or called_name(i).startswith(LIBRARY) for i in f.instructions())
 
 
-def _called(i: Instruction) -> str:
+def called_name(i: Instruction) -> str:
     """The name of what an instruction calls; nothing where it calls nothing, or no function."""
     f = i.called_function if isinstance(i, Call) else None
     return "" if f is None else f.name
 
 
 def _forks(f: Function) -> bool:
-    return f.unread is None or any(name in f.unread for name in _FORKS)
+    return f.unread is None or any(name in f.unread for name in FORKS)
 
 
 def _entered(f: Function) -> list[str]:
     """The regions that a function enters."""
-    found = (i.operands[2] for i in f.instructions() if _called(i) in _FORKS)
+    found = (i.operands[2] for i in f.instructions() if called_name(i) in FORKS)
     return [v.name for v in found if isinstance(v, Function)]
 
 
@@ -203,7 +208,7 @@ def _tasks(f: Function) -> dict[AnyValue, _Task]:
     made: dict[AnyValue, _Task] = {}
     instructions = list(f.instructions())
     for n, i in enumerate(instructions):
-        if _called(i) != "__kmpc_omp_task_alloc" or not isinstance(i, Call):
+        if called_name(i) != "__kmpc_omp_task_alloc" or not isinstance(i, Call):
             continue
         flags, entry = i.arguments[2], i.arguments[-1]
         if isinstance(flags, ConstInt) and isinstance(entry, Function):
@@ -216,17 +221,17 @@ def _tasks(f: Function) -> dict[AnyValue, _Task]:
 def _destructor(instructions: Iterable[Instruction]) -> Function | None:
     """The function that is stored first, before another task is made, if it destroys one's copies."""
     for i in instructions:
-        if _called(i) == "__kmpc_omp_task_alloc":
+        if called_name(i) == "__kmpc_omp_task_alloc":
             return None
         if isinstance(i, Store) and isinstance(i.value, GlobalValue):
             return i.value if isinstance(i.value, Function) and "omp_task_destructor" in i.value.name else None
     return None
 
 
-class _Edit:
+class Edit:
     """One function being edited: does it run inside of regions, are there `forks` in the program?"""
 
-    def __init__(self, f: Function, library: _Library, inside: bool, forks: bool) -> None:
+    def __init__(self, f: Function, library: Library, inside: bool, forks: bool) -> None:
         self.f, self.library, self.inside, self.forks = f, library, inside, forks
         self.names, self.tasks = local_names(f), _tasks(f)
         self.state: AnyValue | None = None  # what `dispatch_next` has left to give: bounds, step, is there anything
@@ -238,18 +243,18 @@ class _Edit:
                 make_plain(i, self.names, sure)
             elif isinstance(i, Call) and self.inside and is_large(i):
                 make_plain_call(i, self.names, sure)
-            elif isinstance(i, Call) and _called(i).startswith(LIBRARY):
-                self._call(i, _called(i))
+            elif isinstance(i, Call) and called_name(i).startswith(LIBRARY):
+                self._call(i, called_name(i))
 
     def _call(self, call: Call, name: str) -> None:
         """One call of the library, in the terms of one thread."""
         if call.opcode == "invoke" and name.startswith("__kmpc_"):
             return
         b = before(call, self.names)
-        if name in _FORKS:
+        if name in FORKS:
             thread = self.library.thread()
-            given = range(_FORKS[name], call.arity)
-            _instead(call, call.arguments[2], VOID, [thread, thread], given)
+            given = range(FORKS[name], call.arity)
+            instead(call, call.arguments[2], VOID, [thread, thread], given)
         elif name in _TASKS:
             self._task(call, name, b)
         elif not self._helped(call, name, b):
@@ -278,7 +283,7 @@ class _Edit:
             self._guard(b)
         f = self.library.function(helper)
         first = [self._state()] if helper.startswith(("begin.", "next.")) else []
-        new = _instead(call, f, f.function_type.result, first, given)
+        new = instead(call, f, f.function_type.result, first, given)
         if (task := self.tasks.pop(call, None)) is not None:  # its block is this value now
             self.tasks[new] = task
         return True
@@ -311,7 +316,7 @@ class _Edit:
         erase(call) if call.type == VOID else replaced(call, ran)
 
 
-def _instead(call: Call, callee: AnyValue, result: Type, first: list[AnyValue], given: Iterable[int]) -> Call:
+def instead(call: Call, callee: AnyValue, result: Type, first: list[AnyValue], given: Iterable[int]) -> Call:
     """Call `callee` with `first` and those of the call's arguments that are `given`."""
     passed = [(call.arguments[n], call.argument_attributes[n]) for n in given]
     values, said = [*first, *(v for v, _ in passed)], [*(() for _ in first), *(words for _, words in passed)]
@@ -433,7 +438,7 @@ _HELPERS = {
 """What else calls are of: the function, which arguments it takes, and does the call divide work?"""
 
 
-class _Library:
+class Library:
     """What the edited functions call, entered into the module when it is asked for."""
 
     def __init__(self, module: Module) -> None:
