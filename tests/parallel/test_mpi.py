@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+import llgrad
 from llgrad.drivers.driver import drive
 from llgrad.frontends import find_compiler
 
@@ -49,10 +51,10 @@ def built(tmp_path: Path, source: Path, kind: str, level: int) -> Path:
     return target
 
 
-def run(program: Path, kind: str, ranks: int) -> subprocess.CompletedProcess[str]:
+def run(program: Path, kind: str, ranks: int, **more: str) -> subprocess.CompletedProcess[str]:
     words = [*KINDS[kind].run, "-n", str(ranks), str(program)]
     allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    environment = {**os.environ, **allowed}
+    environment = {**os.environ, **allowed, **more}
     return subprocess.run(words, capture_output=True, text=True, timeout=SECONDS, env=environment, check=False)
 
 
@@ -64,3 +66,41 @@ def test_derivatives_agree_with_differences(tmp_path: Path, name: str, kind: str
         done = run(program, kind, ranks)
         assert done.stdout == "right\n", f"{ranks} ranks: {done.stdout}{done.stderr}"
         assert done.returncode == 0
+
+
+REFUSED = (
+    "MPI_Send: it moves memory with derivatives as MPI_BYTE",
+    "MPI_Recv: it takes any tag",
+    "MPI_Allreduce: its operation is none of SUM",
+    "MPI_Wait: messages of one tag from one rank are not waited for in the order",
+    "MPI_Scan: it scans by another operation than SUM",
+)
+
+
+def test_what_is_refused_as_it_runs_ends_on_all_ranks(tmp_path: Path) -> None:
+    program = built(tmp_path, PROGRAMS / "others" / "as_it_runs.c", "mpich", 1)
+    for n, said in enumerate(REFUSED):
+        done = run(program, "mpich", 2, REFUSED=str(n))
+        assert f"no derivative of {said}" in done.stderr
+        assert done.returncode
+
+
+def test_one_sided_calls_are_refused_by_name(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(AssertionError):
+        built(tmp_path, PROGRAMS / "others" / "one_sided.c", "openmpi", 1)
+    assert "one_sided.c:6:5: error: no derivative for the call of MPI_Win_create" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(("kind", "variable"), [("openmpi", "OMPI_CC"), ("mpich", "MPICH_CC")])
+def test_compiler_of_mpicc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, variable: str) -> None:
+    if not KINDS[kind].there:
+        pytest.skip(f"{kind} is not installed")
+    compiler = tmp_path / "llgrad-cc"
+    compiler.write_text(f'#!/bin/sh\nexec {sys.executable} -m llgrad cc "$@"\n')
+    compiler.chmod(0o755)
+    monkeypatch.setenv(variable, str(compiler))
+    monkeypatch.setenv("PYTHONPATH", str(Path(llgrad.__file__).parents[1]))
+    source, mpicc = PROGRAMS / "others" / "small.c", f"mpicc.{kind}"
+    subprocess.run([mpicc, "-O1", "-c", source, f"-I{PROGRAMS}", "-o", tmp_path / "small.o"], check=True)
+    subprocess.run([mpicc, "-O1", tmp_path / "small.o", "-o", tmp_path / "small", "-lm"], check=True)
+    assert run(tmp_path / "small", kind, 2).stdout == "right\n"

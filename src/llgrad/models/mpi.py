@@ -4,7 +4,9 @@ A function that moves floats has a letter for each parameter:
 
     r  a buffer that is read           w  one that is written        b  one that may be both (`MPI_IN_PLACE`)
     c  an array that is read: counts   s  what is written for the caller to look at: a status, a flag, an index
-    t  a datatype                      .  anything else: a handle or a number
+    R  a buffer that is read until the request is complete         W  one that is written until then
+    t  a datatype                      q  a request, or several
+    f  a handle that is freed             .  anything else: a handle or a number
 
 Its rules are in `runtime/mpi`; `transforms.canonical.mpi_calls` brings them into programs. No pointer is sent, and none
 but those of buffers and counts is followed.
@@ -30,8 +32,14 @@ MOVES: dict[str, str] = {
     **dict.fromkeys(("Allreduce", "Scan", "Exscan", "Reduce_scatter_block"), "rb.t.."),
     "Reduce": "rb.t...",
     "Reduce_scatter": "rbct..",
-}
-"""The functions with rules, by their names without `MPI_`, and their parameters."""
+    **dict.fromkeys(("Isend", "Issend", "Ibsend", "Irsend", "Send_init"), "R.t...q"),
+    **dict.fromkeys(("Type_free", "Comm_free"), "f"),
+    **dict.fromkeys(("Irecv", "Recv_init"), "W.t...q"),
+    "Start": "q", "Startall": ".q", "Wait": "qs", "Waitall": ".qs", "Waitany": ".qss", "Waitsome": ".qsss",
+    "Test": "qss", "Testall": ".qss", "Testany": ".qsss", "Testsome": ".qsss",
+}  # fmt: skip
+"""The functions with rules, and their parameters, by their names without `MPI_`. What is freed stays until the reverse
+sweep is through with it."""
 
 _WRITTEN = """
     Barrier Wtime Wtick Abort Init Finalize Comm_set_errhandler Errhandler_set Comm_set_name
@@ -72,6 +80,21 @@ def moves(symbol: str) -> str:
 def sends(symbol: str) -> bool:
     """Does a function pass floats between ranks?"""
     return bool(moves(symbol))
+
+
+def buffers(symbol: str, letters: str) -> tuple[int, ...]:
+    """The parameters of a function that are buffers of these kinds: `rbR` are read, `wbW` written."""
+    return tuple(n for n, letter in enumerate(moves(symbol)) if letter in letters)
+
+
+def begins(symbol: str) -> bool:
+    """Does a function name a buffer that others read and write, which complete or start requests?"""
+    return not {"R", "W"}.isdisjoint(moves(symbol))
+
+
+def continues(symbol: str) -> bool:
+    """Does a function complete or start requests, whose buffers other functions have named?"""
+    return "q" in moves(symbol) and not begins(symbol)
 
 
 def is_integer_type(handle: str | int) -> bool:

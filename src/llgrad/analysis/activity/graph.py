@@ -45,7 +45,7 @@ from llgrad.ir.values import (
     Store,
     Value,
 )
-from llgrad.models.mpi import is_integer_type, moves, sends
+from llgrad.models.mpi import buffers, continues, is_integer_type, moves, sends
 from llgrad.rules import Entry, lookup
 from llgrad.rules.blas import is_own
 from llgrad.rules.library import LIKE
@@ -294,11 +294,18 @@ class FlowGraph:
 
     def _message(self, call: Call, callee: Function, hub: Hub) -> None:
         """What is sent may be what is received anywhere."""
-        touches = self.memory.touches_of(call, callee)
-        self._from_memory(touches.reads, hub)
-        self._into(hub, touches.writes)
+        read, written = (self._buffers(call, callee, kinds) for kinds in ("rbR", "wbW"))
+        named = self.memory.named_buffers if continues(callee.name) else frozenset()
+        for o in (o for o in read | named if not o.is_code and not o.is_constant):
+            self._edge(o, hub)
+        for o in (o for o in written | named if not o.is_code and not o.is_constant):
+            self._edge(hub, o)
         self._both_ways(hub, WIRE)
         self.messages[hub] = None
+
+    def _buffers(self, call: Call, callee: Function, kinds: str) -> frozenset[MemoryObject]:
+        given = [call.arguments[n] for n in buffers(callee.name, kinds)]
+        return self.memory.reachable(frozenset(o for a in given for o in self.memory.points_to(a)))
 
     def _external(self, call: Call, callee: Function | None, known: Behaviour) -> None:
         hub = Hub(call)
@@ -405,7 +412,7 @@ def moves_integers(call: Call, callee: Function) -> bool:
     letters = moves(callee.name)
     types = [a for a, letter in zip(call.arguments, letters, strict=False) if letter == "t"]
     handles = [t.name if isinstance(t, GlobalVariable) else t.value if isinstance(t, ConstInt) else "" for t in types]
-    return all(map(is_integer_type, handles))
+    return bool(handles) and all(map(is_integer_type, handles))
 
 
 def has_rule(function: Function) -> bool:

@@ -2,7 +2,6 @@
 
 static int rank_in(MPI_Comm comm) { int r; MPI_Comm_rank(comm, &r); return r; }
 static int size_of(MPI_Comm comm) { int n; MPI_Comm_size(comm, &n); return n; }
-static void *many(size_t n, size_t size) { return calloc(n ? n : 1, size); }
 
 /* --- moves: each rank has blocks that go out, and blocks that come in */
 
@@ -139,7 +138,7 @@ static void *move_kept(move m) {
         move moved = name##_moves(name##_GIVEN); \
         return keep(move_kept(moved), CALL); \
     } \
-    void __llgrad_##name##_reverse(ARGS, void *tape) { move_adjoints(*(move *)tape), free(tape); }
+    void __llgrad_##name##_reverse(ARGS, void *tape) { move_adjoints(*(move *)tape), free(tape); gone(); }
 
 #ifdef OPEN_MPI
 #define G(x) x, x##_shadow
@@ -398,7 +397,7 @@ static void *reduction_kept(reduction r) {
         reduction r = name##_reduces(GIVEN); \
         return keep(reduction_kept(r), CALL); \
     } \
-    void __llgrad_##name##_reverse(ARGS, void *tape) { reduce_adjoints(*(reduction *)tape), free(tape); }
+    void __llgrad_##name##_reverse(ARGS, void *tape) { reduce_adjoints(*(reduction *)tape), free(tape); gone(); }
 
 #define ALL_ARGS OUT, IN, int n, H(MPI_Datatype, t), H(MPI_Op, op), H(MPI_Comm, comm)
 #define ALL_GIVEN Q(out), Q(in), n, G(t), G(op), G(comm)

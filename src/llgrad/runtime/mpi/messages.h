@@ -1,4 +1,4 @@
-/* Messages from one rank to another: blocking, and those that are waited for. */
+/* Messages from one rank to another, and what those that are waited for have in common with them. */
 
 /* The tag of a derivative message: above those of the program. */
 static int own_tag(const char *function, MPI_Comm comm, int tag) {
@@ -26,8 +26,27 @@ static int sends(const char *function, format f, int peer, MPI_Comm comm) {
     return 1;
 }
 
-static void send_wire(const char *function, message m, const void *wire) {
-    MPI_Send(wire, length(function, m.f, m.items), wire_type(m.f.kind), m.peer, own_tag(function, m.comm, m.tag), m.comm);
+/* Wires that are on their way: a derivative message waits for nobody, so that none is waited for in a circle. */
+typedef struct flight { MPI_Request request; void *wire; struct flight *next; } flight;
+static flight *flights;
+
+static void land(void) {
+    for (flight **at = &flights; *at;) {
+        flight *one = *at;
+        int arrived = 0;
+        MPI_Test(&one->request, &arrived, MPI_STATUS_IGNORE);
+        if (arrived) *at = one->next, free(one->wire), free(one);
+        else at = &one->next;
+    }
+}
+
+/* Send a wire, which is freed when it has arrived. */
+static void send_wire(const char *function, message m, void *wire) {
+    flight *one = malloc(sizeof *one);
+    land();
+    MPI_Isend(wire, length(function, m.f, m.items), wire_type(m.f.kind), m.peer, own_tag(function, m.comm, m.tag), m.comm,
+              &one->request);
+    one->wire = wire, one->next = flights, flights = one;
 }
 
 static void receive_wire(const char *function, message m, void *wire) {
@@ -57,9 +76,7 @@ static void tell(MPI_Status *told, MPI_Status s) {
 
 /* Tangents follow the message; adjoints go back. */
 static void send_tangents(const char *function, message m, const void *p, const void *d) {
-    void *wire = taken(m.f, p, d, m.items);
-    send_wire(function, m, wire);
-    free(wire);
+    send_wire(function, m, taken(m.f, p, d, m.items));
 }
 
 static void receive_tangents(const char *function, message m, const void *p, void *d) {
@@ -80,7 +97,49 @@ static void send_adjoints(const char *function, message m, const void *p, void *
     void *wire = taken(m.f, p, d, m.items);
     clear(m.f, p, d, m.items);
     send_wire(function, m, wire);
-    free(wire);
+}
+
+/* Receives that have been started and not waited for.
+ *
+ * Between two ranks, derivative messages of one tag come in the order of the messages. So receives of one tag from one
+ * rank have to be completed in the order in which they were started, which `in_order` sees to. */
+typedef struct record {
+    message m; /* the peer and tag as asked for, then as they were */
+    void *p, *d;
+    int count, source, tag, overtakers, *by;
+    long number;
+    MPI_Datatype type;
+    MPI_Request handle;
+    struct record *next;
+} record;
+
+static record *pending; /* in the order in which they were started */
+static long started;
+
+static void forget(record *r) {
+    for (record **at = &pending; *at; at = &(*at)->next)
+        if (*at == r) { *at = r->next; return; }
+}
+
+static void expect(record *r) {
+    record **at = &pending;
+    while (*at) at = &(*at)->next;
+    r->number = started++, r->next = NULL, *at = r;
+}
+
+/* A receive was completed, the `number`-th to be started: was one overtaken that gets messages from the same rank? */
+static void in_order(const char *function, message m, long number, record *own) {
+    static const char *late = "messages of one tag from one rank are not waited for in the order in which their receives "
+                              "were started; give them different tags";
+    for (int n = 0; own && n < own->overtakers; n++)
+        if (own->by[n] == m.peer) refuse(function, late);
+    for (record *r = pending; r; r = r->next) {
+        if (r->number >= number || r->tag != m.tag || r->m.comm != m.comm) continue;
+        if (r->source == m.peer) refuse(function, late);
+        if (r->source != MPI_ANY_SOURCE) continue;
+        r->by = realloc(r->by, sizeof(int) * (r->overtakers + 1));
+        r->by[r->overtakers++] = m.peer;
+    }
 }
 
 #define SEND P(const void, buf), int count, H(MPI_Datatype, type), int dest, int tag, H(MPI_Comm, comm)
@@ -102,6 +161,7 @@ static void send_adjoints(const char *function, message m, const void *p, void *
     void __llgrad_##name##_reverse(SEND, void *tape) { \
         SENDING(name) \
         if (active) receive_adjoints("MPI_" #name, m, buf, (void *)buf_d); \
+        gone(); \
     }
 #ifdef WITH_Send
 SENDS(Send)
@@ -126,6 +186,7 @@ static message receive(void *buf, void *buf_d, int count, MPI_Datatype type, int
     tell(status, s);
     message m = received("MPI_Recv", f, &s, type, tag, comm);
     if (!is_active("MPI_Recv", f, buf, buf_d)) m.peer = MPI_PROC_NULL;
+    else if (m.peer != MPI_PROC_NULL) in_order("MPI_Recv", m, started++, NULL);
     return m;
 }
 moved __llgrad_Recv_forward(RECV) {
@@ -143,6 +204,7 @@ void __llgrad_Recv_reverse(RECV, void *tape) {
     message m = *(message *)tape;
     if (m.peer != MPI_PROC_NULL) send_adjoints("MPI_Recv", m, buf, buf_d);
     free(tape);
+    gone();
 }
 #endif
 
@@ -199,7 +261,8 @@ static both *both_kept(both k) {
     tell(status, s); \
     format f = format_of(other); \
     k.in = received("MPI_Sendrecv", f, &s, other, wanted, comm); \
-    if (!is_active("MPI_Sendrecv", f, to, to_d)) k.in.peer = MPI_PROC_NULL;
+    if (!is_active("MPI_Sendrecv", f, to, to_d)) k.in.peer = MPI_PROC_NULL; \
+    else if (k.in.peer != MPI_PROC_NULL) in_order("MPI_Sendrecv", k.in, started++, NULL);
 moved __llgrad_Sendrecv_forward(SENDRECV) {
     RUN
     void *sent = taken(k.out.f, from, from_d, k.out.items);
@@ -211,6 +274,7 @@ kept __llgrad_Sendrecv_augmented(SENDRECV) { RUN return keep(both_kept(k), code)
 void __llgrad_Sendrecv_reverse(SENDRECV, void *tape) {
     adjoints_exchanged("MPI_Sendrecv", *(both *)tape, from, (void *)from_d, to, to_d);
     free(tape);
+    gone();
 }
 #undef RUN
 #endif
@@ -225,7 +289,8 @@ void __llgrad_Sendrecv_reverse(SENDRECV, void *tape) {
     int code = MPI_Sendrecv_replace(buf, count, type, dest, tag, source, wanted, comm, &s); \
     tell(status, s); \
     k.in = received("MPI_Sendrecv_replace", k.out.f, &s, type, wanted, comm); \
-    if (!is_active("MPI_Sendrecv_replace", k.in.f, buf, buf_d)) k.in.peer = MPI_PROC_NULL;
+    if (!is_active("MPI_Sendrecv_replace", k.in.f, buf, buf_d)) k.in.peer = MPI_PROC_NULL; \
+    else if (k.in.peer != MPI_PROC_NULL) in_order("MPI_Sendrecv_replace", k.in, started++, NULL);
 moved __llgrad_Sendrecv_replace_forward(REPLACE) {
     void *sent = taken(format_of(type), buf, buf_d, count);
     RUN
@@ -237,6 +302,7 @@ kept __llgrad_Sendrecv_replace_augmented(REPLACE) { RUN return keep(both_kept(k)
 void __llgrad_Sendrecv_replace_reverse(REPLACE, void *tape) {
     adjoints_exchanged("MPI_Sendrecv_replace", *(both *)tape, buf, buf_d, buf, buf_d);
     free(tape);
+    gone();
 }
 #undef RUN
 #endif

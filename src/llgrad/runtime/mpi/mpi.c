@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #ifdef OPEN_MPI
 #define H(T, x) T x, T x##_shadow
@@ -28,9 +29,15 @@
 
 typedef struct { void *tape; int code; } kept;   /* what an augmented function returns */
 typedef struct { int code, tangent; } moved;     /* what a function in forward mode returns */
-static kept keep(void *tape, int code) { kept k = {tape, code}; return k; }
+/* Augmented functions whose reverse is to come: until there is none, no datatype and no communicator goes that the
+ * program has freed. */
+static long live;
+static kept keep(void *tape, int code) { kept k = {tape, code}; live++; return k; }
+static void gone(void);
 static moved done(int code) { moved m = {code, 0}; return m; }
 
 #include "types.h"
 #include "messages.h"
 #include "collectives.h"
+#include "requests.h"
+#include "handles.h"

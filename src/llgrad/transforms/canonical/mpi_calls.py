@@ -35,6 +35,7 @@ _FORGOTTEN = Attribute("captures", "none")
 _SAID = {  # of the pointers that a function has for a letter
     "r": (Attribute("readonly"), _FORGOTTEN), "w": (Attribute("writeonly"), _FORGOTTEN), "b": (_FORGOTTEN,),
     "c": (Attribute("readonly"), _FORGOTTEN), "s": (Attribute("writeonly"), _FORGOTTEN),
+    "R": (Attribute("readonly"),), "W": (), "q": (_FORGOTTEN,), "f": (_FORGOTTEN,),
     "t": (Attribute("readnone"), _FORGOTTEN), ".": (Attribute("readnone"), _FORGOTTEN),
 }  # fmt: skip
 
