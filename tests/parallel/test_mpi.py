@@ -104,3 +104,23 @@ def test_compiler_of_mpicc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind
     subprocess.run([mpicc, "-O1", "-c", source, f"-I{PROGRAMS}", "-o", tmp_path / "small.o"], check=True)
     subprocess.run([mpicc, "-O1", tmp_path / "small.o", "-o", tmp_path / "small", "-lm"], check=True)
     assert run(tmp_path / "small", kind, 2).stdout == "right\n"
+
+
+@pytest.mark.parametrize("kind", ["openmpi", "mpich"])
+def test_with_mpi4py(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    """`llgrad.load(…, mpi=True)`; communicators of mpi4py's are arguments."""
+    if not KINDS[kind].there:
+        pytest.skip(f"{kind} is not installed")
+    pytest.importorskip("mpi4py")
+    library = {"openmpi": _LIBRARIES / "openmpi/lib/libmpi.so.40", "mpich": _LIBRARIES / "libmpich.so.12"}[kind]
+    (tmp_path / ("libmpi.so.12" if kind == "mpich" else library.name)).symlink_to(library)  # as mpi4py looks for it
+    monkeypatch.setenv("MPICC", f"mpicc.{kind}")
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
+    monkeypatch.setenv("MPI4PY_MPIABI", kind)
+    paths = [str(Path(llgrad.__file__).parents[1]), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
+    starter = tmp_path / "start"
+    starter.write_text(f"#!/bin/sh\nexec {sys.executable} {PROGRAMS / 'others' / 'with_mpi4py.py'}\n")
+    starter.chmod(0o755)
+    done = run(starter, kind, 2)
+    assert done.stdout == "right\n", done.stderr

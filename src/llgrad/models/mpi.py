@@ -72,6 +72,11 @@ _MPICH_INTEGERS = frozenset((
 ))  # fmt: skip
 
 
+_HANDLES = "communicator datatype op request group errhandler info win"
+HANDLES = frozenset(f"ompi_{what}_t" for what in _HANDLES.split())
+"""Open MPI's names of what its handles point to: nothing that a program sees, and no memory that is active."""
+
+
 def moves(symbol: str) -> str:
     """A letter for each parameter of a function that moves floats; nothing for other functions."""
     return MOVES.get(symbol.removeprefix(PREFIX), "") if symbol.startswith(PREFIX) else ""
