@@ -4,7 +4,7 @@ A function that moves floats has a letter for each parameter:
 
     r  a buffer that is read           w  one that is written        b  one that may be both (`MPI_IN_PLACE`)
     c  an array that is read: counts   s  what is written for the caller to look at: a status, a flag, an index
-    R  a buffer that is read until the request is complete         W  one that is written until then
+    R  W  B  C  the same until a request is complete
     t  a datatype                      q  a request, or several
     f  a handle that is freed             .  anything else: a handle or a number
 
@@ -37,7 +37,11 @@ MOVES: dict[str, str] = {
     **dict.fromkeys(("Irecv", "Recv_init"), "W.t...q"),
     "Start": "q", "Startall": ".q", "Wait": "qs", "Waitall": ".qs", "Waitany": ".qss", "Waitsome": ".qsss",
     "Test": "qss", "Testall": ".qss", "Testany": ".qsss", "Testsome": ".qsss",
-}  # fmt: skip
+}
+_UNTIL = str.maketrans("rwbc", "RWBC")
+_STARTED = "Bcast Gather Gatherv Scatter Scatterv Allgather Allgatherv Alltoall Alltoallv Allreduce Reduce"
+for _name in (*_STARTED.split(), "Reduce_scatter", "Reduce_scatter_block"):
+    MOVES[f"I{_name.lower()}"] = MOVES[_name].translate(_UNTIL) + "q"
 """The functions with rules, and their parameters, by their names without `MPI_`. What is freed stays until the reverse
 sweep is through with it."""
 
@@ -87,19 +91,17 @@ def sends(symbol: str) -> bool:
     return bool(moves(symbol))
 
 
+READ, WRITTEN, READ_LATER, WRITTEN_LATER = "rbRB", "wbWB", "RB", "WB"
+
+
 def buffers(symbol: str, letters: str) -> tuple[int, ...]:
-    """The parameters of a function that are buffers of these kinds: `rbR` are read, `wbW` written."""
+    """The parameters of a function that are buffers of these kinds."""
     return tuple(n for n, letter in enumerate(moves(symbol)) if letter in letters)
-
-
-def begins(symbol: str) -> bool:
-    """Does a function name a buffer that others read and write, which complete or start requests?"""
-    return not {"R", "W"}.isdisjoint(moves(symbol))
 
 
 def continues(symbol: str) -> bool:
     """Does a function complete or start requests, whose buffers other functions have named?"""
-    return "q" in moves(symbol) and not begins(symbol)
+    return "q" in moves(symbol) and not buffers(symbol, READ_LATER + WRITTEN_LATER)
 
 
 def is_integer_type(handle: str | int) -> bool:

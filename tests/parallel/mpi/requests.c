@@ -147,7 +147,61 @@ static double mixed(const double *x, int n) { /* what waits, and what does not, 
     return a * a * b + x[0];
 }
 
+static double sums_later(const double *x, int n) {
+    double s = x[0] * x[0], all = 0, r[2] = {0}, t = x[1];
+    MPI_Request q[2];
+    MPI_Iallreduce(&s, &all, 1, MPI_DOUBLE, MPI_SUM, WORLD, &q[0]);
+    MPI_Ireduce(x, r, 2, MPI_DOUBLE, MPI_SUM, 1 % size, WORLD, &q[1]);
+    for (int i = 0; i < 3; i++) t = sin(t) * x[0];
+    MPI_Wait(&q[0], MPI_STATUS_IGNORE);
+    t *= all;
+    MPI_Wait(&q[1], MPI_STATUS_IGNORE);
+    return t + r[0] * r[1] * t;
+}
+static double moves_later(const double *x, int n) {
+    double b[2] = {x[0] * x[1], x[1]}, all[8] = {0}, row[4], column[4] = {0}, s = 0;
+    MPI_Request q[3];
+    for (int i = 0; i < size; i++) row[i] = x[0] * (i + 1);
+    MPI_Ibcast(b, 2, MPI_DOUBLE, size - 1, WORLD, &q[0]);
+    MPI_Iallgather(x, 2, MPI_DOUBLE, all, 2, MPI_DOUBLE, WORLD, &q[1]);
+    MPI_Ialltoall(row, 1, MPI_DOUBLE, column, 1, MPI_DOUBLE, WORLD, &q[2]);
+    MPI_Waitall(3, q, MPI_STATUSES_IGNORE);
+    for (int i = 0; i < 2 * size; i++) s += all[i] * all[i] * (i + 1);
+    for (int i = 0; i < size; i++) s += column[i] * column[i] * (i + 2);
+    return s * b[0] + b[1];
+}
+static double parts_later(const double *x, int n) {
+    double all[16] = {0}, given[16], own[2] = {1, 1}, part[2] = {0}, s = 0;
+    int counts[4], at[4];
+    MPI_Request q;
+    for (int i = 0; i < 16; i++) given[i] = x[i % 2] * (i + 1);
+    for (int i = 0; i < size; i++) counts[i] = 1 + i % 2, at[i] = 3 * i;
+    MPI_Igatherv(x, 1 + rank % 2, MPI_DOUBLE, all, counts, at, MPI_DOUBLE, 0, WORLD, &q), MPI_Wait(&q, MPI_STATUS_IGNORE);
+    MPI_Iscatterv(given, counts, at, MPI_DOUBLE, own, 1 + rank % 2, MPI_DOUBLE, 0, WORLD, &q), MPI_Wait(&q, MPI_STATUS_IGNORE);
+    MPI_Ireduce_scatter(given, part, counts, MPI_DOUBLE, MPI_SUM, WORLD, &q), MPI_Wait(&q, MPI_STATUS_IGNORE);
+    for (int i = 0; i < 12; i++) s += all[i] * all[i] * (i + 1);
+    return s + own[0] * own[1] * x[1] + part[0] * part[0] + part[1];
+}
+static double while_messages_go(const double *x, int n) { /* one is started before the other rank comes there */
+    double s = x[0], all = 0, b = 0;
+    MPI_Request q;
+    if (rank == 0) {
+        MPI_Iallreduce(&s, &all, 1, MPI_DOUBLE, MPI_SUM, WORLD, &q);
+        MPI_Send(&x[1], 1, MPI_DOUBLE, 1, 0, WORLD);
+    } else {
+        if (rank == 1) MPI_Recv(&b, 1, MPI_DOUBLE, 0, 0, WORLD, MPI_STATUS_IGNORE);
+        MPI_Iallreduce(&s, &all, 1, MPI_DOUBLE, MPI_SUM, WORLD, &q);
+    }
+    MPI_Wait(&q, MPI_STATUS_IGNORE);
+    return all * all + b * b * x[0];
+}
+
 static void checks(void) {
+    CHECK(sums_later, 2);
+    CHECK(moves_later, 2);
+    CHECK(parts_later, 2);
+    CHECK(while_messages_go, 2);
+
     CHECK(waited, 2);
     CHECK(halo, 4);
     CHECK(in_functions, 2);

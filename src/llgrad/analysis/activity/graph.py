@@ -45,7 +45,7 @@ from llgrad.ir.values import (
     Store,
     Value,
 )
-from llgrad.models.mpi import buffers, continues, is_integer_type, moves, sends
+from llgrad.models.mpi import READ, WRITTEN, buffers, continues, is_integer_type, moves, sends
 from llgrad.rules import Entry, lookup
 from llgrad.rules.blas import is_own
 from llgrad.rules.library import LIKE
@@ -294,11 +294,12 @@ class FlowGraph:
 
     def _message(self, call: Call, callee: Function, hub: Hub) -> None:
         """What is sent may be what is received anywhere."""
-        read, written = (self._buffers(call, callee, kinds) for kinds in ("rbR", "wbW"))
-        named = self.memory.named_buffers if continues(callee.name) else frozenset()
-        for o in (o for o in read | named if not o.is_code and not o.is_constant):
+        read, written = (self._buffers(call, callee, kinds) for kinds in (READ, WRITTEN))
+        if continues(callee.name):
+            read, written = read | self.memory.read_later, written | self.memory.written_later
+        for o in (o for o in read if not o.is_code and not o.is_constant):
             self._edge(o, hub)
-        for o in (o for o in written | named if not o.is_code and not o.is_constant):
+        for o in (o for o in written if not o.is_code and not o.is_constant):
             self._edge(hub, o)
         self._both_ways(hub, WIRE)
         self.messages[hub] = None

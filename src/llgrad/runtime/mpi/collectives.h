@@ -70,60 +70,82 @@ static move moving(const char *function, int what, int root, MPI_Comm comm, side
     return m;
 }
 
-/* Run a move on wires: forwards, or backwards, where what went to several ranks is summed. */
-static void run_move(move m, void *out, void *in, int back) {
+/* A collective function on wires that has been started; `own` is null where it was waited for. */
+typedef struct { void *out, *in; int *arrays[4]; MPI_Request own; } wires;
+static void wires_free(wires w) {
+    for (int n = 0; n < 4; n++) free(w.arrays[n]);
+    free(w.out), free(w.in);
+}
+
+/* Call a function, or start it. */
+#define RUN(blocking, starting, ...) (later ? MPI_##starting(__VA_ARGS__, &w.own) : MPI_##blocking(__VA_ARGS__))
+
+/* A move of wires: forwards, or backwards, where what went to several ranks is summed. */
+static wires begin_move(move m, int back, int later) {
+    wires w = {NULL, NULL, {0}, MPI_REQUEST_NULL};
     int p = size_of(m.comm), *oc = many(p, sizeof(int)), *od = many(p, sizeof(int)), *ic = many(p, sizeof(int)),
         *id = many(p, sizeof(int)), no = elements(m.function, m.out, oc, od), ni = elements(m.function, m.in, ic, id);
     MPI_Datatype t = wire_type(m.out.blocks ? m.out.f.kind : m.in.f.kind);
+    void *out = w.out = back ? many(no, sizeof(long double)) : side_taken(m.function, m.out);
+    void *in = w.in = back ? side_taken(m.function, m.in) : many(ni, sizeof(long double));
+    w.arrays[0] = oc, w.arrays[1] = od, w.arrays[2] = ic, w.arrays[3] = id;
+    if (back) side_each(m.in, CLEAR, NULL);
     switch (m.what) {
     case BCAST:
-        if (back) MPI_Reduce(in, out, ni, t, MPI_SUM, m.root, m.comm);
-        else memcpy(in, out, no * sizeof(long double)), MPI_Bcast(in, ni, t, m.root, m.comm);
+        if (back) RUN(Reduce, Ireduce, in, out, ni, t, MPI_SUM, m.root, m.comm);
+        else memcpy(in, out, no * sizeof(long double)), RUN(Bcast, Ibcast, in, ni, t, m.root, m.comm);
         break;
     case GATHER:
-        if (back) MPI_Scatterv(in, ic, id, t, out, no, t, m.root, m.comm);
-        else MPI_Gatherv(out, no, t, in, ic, id, t, m.root, m.comm);
+        if (back) RUN(Scatterv, Iscatterv, in, ic, id, t, out, no, t, m.root, m.comm);
+        else RUN(Gatherv, Igatherv, out, no, t, in, ic, id, t, m.root, m.comm);
         break;
     case SCATTER:
-        if (back) MPI_Gatherv(in, ni, t, out, oc, od, t, m.root, m.comm);
-        else MPI_Scatterv(out, oc, od, t, in, ni, t, m.root, m.comm);
+        if (back) RUN(Gatherv, Igatherv, in, ni, t, out, oc, od, t, m.root, m.comm);
+        else RUN(Scatterv, Iscatterv, out, oc, od, t, in, ni, t, m.root, m.comm);
         break;
     case ALLGATHER:
-        if (back) MPI_Reduce_scatter(in, out, ic, t, MPI_SUM, m.comm);
-        else MPI_Allgatherv(out, no, t, in, ic, id, t, m.comm);
+        if (back) RUN(Reduce_scatter, Ireduce_scatter, in, out, ic, t, MPI_SUM, m.comm);
+        else RUN(Allgatherv, Iallgatherv, out, no, t, in, ic, id, t, m.comm);
         break;
     case ALLTOALL:
-        if (back) MPI_Alltoallv(in, ic, id, t, out, oc, od, t, m.comm);
-        else MPI_Alltoallv(out, oc, od, t, in, ic, id, t, m.comm);
+        if (back) RUN(Alltoallv, Ialltoallv, in, ic, id, t, out, oc, od, t, m.comm);
+        else RUN(Alltoallv, Ialltoallv, out, oc, od, t, in, ic, id, t, m.comm);
     }
-    free(oc), free(od), free(ic), free(id);
+    return w;
 }
 
+static void end_move(move m, wires w, int back) {
+    MPI_Wait(&w.own, MPI_STATUS_IGNORE);
+    if (back) side_each(m.out, ADD, w.out);
+    else side_each(m.in, PUT, w.in);
+    wires_free(w);
+}
+
+static void move_free(move m) { side_free(m.out), side_free(m.in); }
+
 static void move_tangents(move m) {
-    if (m.active) {
-        void *out = side_taken(m.function, m.out), *in = side_taken(m.function, m.in);
-        run_move(m, out, in, 0);
-        side_each(m.in, PUT, in);
-        free(out), free(in);
-    }
-    side_free(m.out), side_free(m.in);
+    if (m.active) end_move(m, begin_move(m, 0, 0), 0);
+    move_free(m);
 }
 
 static void move_adjoints(move m) {
-    if (m.active) {
-        void *in = side_taken(m.function, m.in), *out = many(elements(m.function, m.out, NULL, NULL), sizeof(long double));
-        side_each(m.in, CLEAR, NULL);
-        run_move(m, out, in, 1);
-        side_each(m.out, ADD, out);
-        free(out), free(in);
-    }
-    side_free(m.out), side_free(m.in);
+    if (m.active) end_move(m, begin_move(m, 1, 0), 1);
+    move_free(m);
 }
 
 static void *move_kept(move m) {
     move *p = malloc(sizeof m);
     *p = m;
     return p;
+}
+
+/* Adjoints of collective functions start where these are waited for: on all ranks in one order, if no rank has another
+ * one of the communicator meanwhile. */
+static void require_idle(const char *function, MPI_Comm comm, long number) {
+    for (record *r = pending; r; r = r->next)
+        if (r->c && r->m.comm == comm && r->number < number)
+            refuse(function, "another collective function of its communicator has been started and not waited for; wait "
+                             "for that first, or use another communicator");
 }
 
 /* The rule of a function that moves: `MOVE` says what moves, before the function is called as `CALL`. */
@@ -136,6 +158,7 @@ static void *move_kept(move m) {
     } \
     kept __llgrad_##name##_augmented(ARGS) { \
         move moved = name##_moves(name##_GIVEN); \
+        if (moved.active) require_idle(moved.function, moved.comm, LONG_MAX); \
         return keep(move_kept(moved), CALL); \
     } \
     void __llgrad_##name##_reverse(ARGS, void *tape) { move_adjoints(*(move *)tape), free(tape); gone(); }
@@ -151,23 +174,18 @@ static void *move_kept(move m) {
 #define OUT const void *out, const void *out_d
 #define IN void *in, void *in_d
 
-#ifdef WITH_Bcast
 #define BCAST_ARGS IN, int n, H(MPI_Datatype, t), int root, H(MPI_Comm, comm)
 #define Bcast_GIVEN Q(in), n, G(t), root, G(comm)
 MOVES(Bcast, BCAST_ARGS, MPI_Bcast(in, n, t, root, comm),
     side all = side_of(in, in_d, t, 1, n, NULL, NULL);
     return moving(own, BCAST, root, comm, IS_ROOT ? side_of(in, in_d, t, 1, n, NULL, NULL) : NO_SIDE, all);)
-#endif
 
-#ifdef WITH_Gather
 #define GATHER_ARGS OUT, int n, H(MPI_Datatype, t), IN, int m, H(MPI_Datatype, u), int root, H(MPI_Comm, comm)
 #define Gather_GIVEN Q(out), n, G(t), Q(in), m, G(u), root, G(comm)
 MOVES(Gather, GATHER_ARGS, MPI_Gather(out, n, t, in, m, u, root, comm),
     side got = IS_ROOT ? side_of(in, in_d, u, size_of(comm), m, NULL, NULL) : NO_SIDE;
     return moving(own, GATHER, root, comm,
                   out == MPI_IN_PLACE ? own_block(got, root) : side_of(out, out_d, t, 1, n, NULL, NULL), got);)
-#endif
-#ifdef WITH_Gatherv
 #define GATHERV_ARGS OUT, int n, H(MPI_Datatype, t), IN, P(const int, m), P(const int, at), H(MPI_Datatype, u), int root, \
     H(MPI_Comm, comm)
 #define Gatherv_GIVEN Q(out), n, G(t), Q(in), Q(m), Q(at), G(u), root, G(comm)
@@ -175,16 +193,12 @@ MOVES(Gatherv, GATHERV_ARGS, MPI_Gatherv(out, n, t, in, m, at, u, root, comm),
     side got = IS_ROOT ? side_of(in, in_d, u, size_of(comm), 0, m, at) : NO_SIDE;
     return moving(own, GATHER, root, comm,
                   out == MPI_IN_PLACE ? own_block(got, root) : side_of(out, out_d, t, 1, n, NULL, NULL), got);)
-#endif
-#ifdef WITH_Scatter
 #define SCATTER_ARGS OUT, int n, H(MPI_Datatype, t), IN, int m, H(MPI_Datatype, u), int root, H(MPI_Comm, comm)
 #define Scatter_GIVEN Q(out), n, G(t), Q(in), m, G(u), root, G(comm)
 MOVES(Scatter, SCATTER_ARGS, MPI_Scatter(out, n, t, in, m, u, root, comm),
     side given = IS_ROOT ? side_of(out, out_d, t, size_of(comm), n, NULL, NULL) : NO_SIDE;
     return moving(own, SCATTER, root, comm, given,
                   in == MPI_IN_PLACE ? own_block(given, root) : side_of(in, in_d, u, 1, m, NULL, NULL));)
-#endif
-#ifdef WITH_Scatterv
 #define SCATTERV_ARGS OUT, P(const int, n), P(const int, at), H(MPI_Datatype, t), IN, int m, H(MPI_Datatype, u), int root, \
     H(MPI_Comm, comm)
 #define Scatterv_GIVEN Q(out), Q(n), Q(at), G(t), Q(in), m, G(u), root, G(comm)
@@ -192,16 +206,12 @@ MOVES(Scatterv, SCATTERV_ARGS, MPI_Scatterv(out, n, at, t, in, m, u, root, comm)
     side given = IS_ROOT ? side_of(out, out_d, t, size_of(comm), 0, n, at) : NO_SIDE;
     return moving(own, SCATTER, root, comm, given,
                   in == MPI_IN_PLACE ? own_block(given, root) : side_of(in, in_d, u, 1, m, NULL, NULL));)
-#endif
-#ifdef WITH_Allgather
 #define ALLGATHER_ARGS OUT, int n, H(MPI_Datatype, t), IN, int m, H(MPI_Datatype, u), H(MPI_Comm, comm)
 #define Allgather_GIVEN Q(out), n, G(t), Q(in), m, G(u), G(comm)
 MOVES(Allgather, ALLGATHER_ARGS, MPI_Allgather(out, n, t, in, m, u, comm),
     side got = side_of(in, in_d, u, size_of(comm), m, NULL, NULL);
     return moving(own, ALLGATHER, 0, comm,
                   out == MPI_IN_PLACE ? own_block(got, rank_in(comm)) : side_of(out, out_d, t, 1, n, NULL, NULL), got);)
-#endif
-#ifdef WITH_Allgatherv
 #define ALLGATHERV_ARGS OUT, int n, H(MPI_Datatype, t), IN, P(const int, m), P(const int, at), H(MPI_Datatype, u), \
     H(MPI_Comm, comm)
 #define Allgatherv_GIVEN Q(out), n, G(t), Q(in), Q(m), Q(at), G(u), G(comm)
@@ -209,8 +219,6 @@ MOVES(Allgatherv, ALLGATHERV_ARGS, MPI_Allgatherv(out, n, t, in, m, at, u, comm)
     side got = side_of(in, in_d, u, size_of(comm), 0, m, at);
     return moving(own, ALLGATHER, 0, comm,
                   out == MPI_IN_PLACE ? own_block(got, rank_in(comm)) : side_of(out, out_d, t, 1, n, NULL, NULL), got);)
-#endif
-#ifdef WITH_Alltoall
 #define ALLTOALL_ARGS OUT, int n, H(MPI_Datatype, t), IN, int m, H(MPI_Datatype, u), H(MPI_Comm, comm)
 #define Alltoall_GIVEN Q(out), n, G(t), Q(in), m, G(u), G(comm)
 MOVES(Alltoall, ALLTOALL_ARGS, MPI_Alltoall(out, n, t, in, m, u, comm),
@@ -219,8 +227,6 @@ MOVES(Alltoall, ALLTOALL_ARGS, MPI_Alltoall(out, n, t, in, m, u, comm),
     return moving(own, ALLTOALL, 0, comm,
                   out == MPI_IN_PLACE ? side_of(in, in_d, u, p, m, NULL, NULL) : side_of(out, out_d, t, p, n, NULL, NULL),
                   got);)
-#endif
-#ifdef WITH_Alltoallv
 #define ALLTOALLV_ARGS OUT, P(const int, n), P(const int, from), H(MPI_Datatype, t), IN, P(const int, m), P(const int, at), \
     H(MPI_Datatype, u), H(MPI_Comm, comm)
 #define Alltoallv_GIVEN Q(out), Q(n), Q(from), G(t), Q(in), Q(m), Q(at), G(u), G(comm)
@@ -229,7 +235,6 @@ MOVES(Alltoallv, ALLTOALLV_ARGS, MPI_Alltoallv(out, n, from, t, in, m, at, u, co
     side got = side_of(in, in_d, u, p, 0, m, at);
     return moving(own, ALLTOALL, 0, comm,
                   out == MPI_IN_PLACE ? side_of(in, in_d, u, p, 0, m, at) : side_of(out, out_d, t, p, 0, n, from), got);)
-#endif
 
 /* --- reductions: each rank's part has a weight in the result, one for sums */
 
@@ -322,28 +327,6 @@ static int parts(reduction r, int *floats, int *displs) {
 
 static void reduction_free(reduction r) { free(r.weights), free(r.counts); }
 
-static void reduce_tangents(reduction r) {
-    if (r.active) {
-        int p = size_of(r.comm), n = length(r.function, r.f, r.count), *floats = many(p, sizeof(int)),
-            *displs = many(p, sizeof(int)), got = parts(r, floats, displs);
-        MPI_Datatype t = wire_type(r.f.kind);
-        void *x = taken(r.f, r.out, r.out_d, r.count), *y = zeros(r.f, r.count);
-        times(r.f.kind, x, r.weights, n);
-        switch (r.what) {
-        case ALLREDUCE: MPI_Allreduce(x, y, n, t, MPI_SUM, r.comm); break;
-        case REDUCE: MPI_Reduce(x, y, n, t, MPI_SUM, r.root, r.comm); break;
-        case REDUCE_SCATTER: MPI_Reduce_scatter(x, y, floats, t, MPI_SUM, r.comm); break;
-        case SCAN: MPI_Scan(x, y, n, t, MPI_SUM, r.comm); break;
-        case EXSCAN:
-            MPI_Exscan(x, y, n, t, MPI_SUM, r.comm);
-            if (!rank_in(r.comm)) got = 0;
-        }
-        put(r.f, r.in, r.in_d, got, y);
-        free(x), free(y), free(floats), free(displs);
-    }
-    reduction_free(r);
-}
-
 /* The ranks in the opposite order: a scan of adjoints goes from the last to the first. */
 static MPI_Comm reversed(MPI_Comm comm) {
     MPI_Comm back;
@@ -351,29 +334,72 @@ static MPI_Comm reversed(MPI_Comm comm) {
     return back;
 }
 
-static void reduce_adjoints(reduction r) {
-    if (r.active) {
-        int p = size_of(r.comm), n = length(r.function, r.f, r.count), *floats = many(p, sizeof(int)),
-            *displs = many(p, sizeof(int)), got = parts(r, floats, displs), rank = rank_in(r.comm);
-        MPI_Datatype t = wire_type(r.f.kind);
-        if (r.what == EXSCAN && !rank) got = 0;
-        void *part = taken(r.f, r.in, r.in_d, got), *y = zeros(r.f, r.count), *x = zeros(r.f, r.count);
-        memcpy(y, part, got * r.f.each * WIDTH[r.f.kind]);
-        clear(r.f, r.in, r.in_d, got);
-        MPI_Comm back;
-        switch (r.what) {
-        case ALLREDUCE: MPI_Allreduce(y, x, n, t, MPI_SUM, r.comm); break;
-        case REDUCE: memcpy(x, y, n * WIDTH[r.f.kind]), MPI_Bcast(x, n, t, r.root, r.comm); break;
-        case REDUCE_SCATTER: MPI_Allgatherv(part, got * r.f.each, t, x, floats, displs, t, r.comm); break;
-        case SCAN: back = reversed(r.comm), MPI_Scan(y, x, n, t, MPI_SUM, back), MPI_Comm_free(&back); break;
-        case EXSCAN:
-            back = reversed(r.comm), MPI_Exscan(y, x, n, t, MPI_SUM, back), MPI_Comm_free(&back);
-            if (rank == p - 1) memset(x, 0, n * WIDTH[r.f.kind]);
-        }
-        times(r.f.kind, x, r.weights, n);
-        add(r.f, r.out, r.out_d, r.count, x);
-        free(part), free(x), free(y), free(floats), free(displs);
+static wires begin_tangents_of(reduction r, int later) {
+    wires w = {taken(r.f, r.out, r.out_d, r.count), zeros(r.f, r.count), {0}, MPI_REQUEST_NULL};
+    int p = size_of(r.comm), n = length(r.function, r.f, r.count), *floats = w.arrays[0] = many(p, sizeof(int));
+    w.arrays[1] = many(p, sizeof(int));
+    MPI_Datatype t = wire_type(r.f.kind);
+    parts(r, floats, w.arrays[1]);
+    times(r.f.kind, w.out, r.weights, n);
+    switch (r.what) {
+    case ALLREDUCE: RUN(Allreduce, Iallreduce, w.out, w.in, n, t, MPI_SUM, r.comm); break;
+    case REDUCE: RUN(Reduce, Ireduce, w.out, w.in, n, t, MPI_SUM, r.root, r.comm); break;
+    case REDUCE_SCATTER: RUN(Reduce_scatter, Ireduce_scatter, w.out, w.in, floats, t, MPI_SUM, r.comm); break;
+    case SCAN: MPI_Scan(w.out, w.in, n, t, MPI_SUM, r.comm); break;
+    case EXSCAN: MPI_Exscan(w.out, w.in, n, t, MPI_SUM, r.comm);
     }
+    return w;
+}
+
+static void end_tangents_of(reduction r, wires w) {
+    int got = r.what == EXSCAN && !rank_in(r.comm) ? 0 : parts(r, w.arrays[0], w.arrays[1]);
+    MPI_Wait(&w.own, MPI_STATUS_IGNORE);
+    put(r.f, r.in, r.in_d, got, w.in);
+    wires_free(w);
+}
+
+/* The adjoints of the result are summed in `in`, and come to each rank's part in `out`. */
+static wires begin_adjoints_of(reduction r, int later) {
+    wires w = {zeros(r.f, r.count), zeros(r.f, r.count), {0}, MPI_REQUEST_NULL};
+    int p = size_of(r.comm), n = length(r.function, r.f, r.count), *floats = w.arrays[0] = many(p, sizeof(int)),
+        *displs = w.arrays[1] = many(p, sizeof(int)), rank = rank_in(r.comm);
+    int got = r.what == EXSCAN && !rank ? 0 : parts(r, floats, displs);
+    MPI_Datatype t = wire_type(r.f.kind);
+    MPI_Comm back;
+    void *part = taken(r.f, r.in, r.in_d, got);
+    memcpy(w.in, part, got * r.f.each * WIDTH[r.f.kind]), free(part);
+    clear(r.f, r.in, r.in_d, got);
+    switch (r.what) {
+    case ALLREDUCE: RUN(Allreduce, Iallreduce, w.in, w.out, n, t, MPI_SUM, r.comm); break;
+    case REDUCE:
+        memcpy(w.out, w.in, n * WIDTH[r.f.kind]);
+        RUN(Bcast, Ibcast, w.out, n, t, r.root, r.comm);
+        break;
+    case REDUCE_SCATTER:
+        RUN(Allgatherv, Iallgatherv, w.in, got * r.f.each, t, w.out, floats, displs, t, r.comm);
+        break;
+    case SCAN: back = reversed(r.comm), MPI_Scan(w.in, w.out, n, t, MPI_SUM, back), MPI_Comm_free(&back); break;
+    case EXSCAN:
+        back = reversed(r.comm), MPI_Exscan(w.in, w.out, n, t, MPI_SUM, back), MPI_Comm_free(&back);
+        if (rank == p - 1) memset(w.out, 0, n * WIDTH[r.f.kind]);
+    }
+    return w;
+}
+
+static void end_adjoints_of(reduction r, wires w) {
+    MPI_Wait(&w.own, MPI_STATUS_IGNORE);
+    times(r.f.kind, w.out, r.weights, length(r.function, r.f, r.count));
+    add(r.f, r.out, r.out_d, r.count, w.out);
+    wires_free(w);
+}
+
+static void reduce_tangents(reduction r) {
+    if (r.active) end_tangents_of(r, begin_tangents_of(r, 0));
+    reduction_free(r);
+}
+
+static void reduce_adjoints(reduction r) {
+    if (r.active) end_adjoints_of(r, begin_adjoints_of(r, 0));
     reduction_free(r);
 }
 
@@ -388,6 +414,12 @@ static void *reduction_kept(reduction r) {
         reduction r = {"MPI_" #name, WHAT, ROOT, 0, COUNT, COUNTS, op, comm, format_of(t), out, (void *)out_d, in, in_d, NULL}; \
         return reducing(r); \
     } \
+    static reduction name##_sums(ARGS) { \
+        format f = format_of(t); \
+        if (f.kind != NONE && f.kind != BYTES && op != MPI_SUM) \
+            refuse("MPI_I" #name, "it is waited for, and its operation is not SUM; call the function that waits itself"); \
+        return name##_reduces(GIVEN); \
+    } \
     moved __llgrad_##name##_forward(ARGS) { \
         reduction r = name##_reduces(GIVEN); \
         int code = CALL; \
@@ -395,28 +427,20 @@ static void *reduction_kept(reduction r) {
     } \
     kept __llgrad_##name##_augmented(ARGS) { \
         reduction r = name##_reduces(GIVEN); \
+        if (r.active) require_idle(r.function, r.comm, LONG_MAX); \
         return keep(reduction_kept(r), CALL); \
     } \
     void __llgrad_##name##_reverse(ARGS, void *tape) { reduce_adjoints(*(reduction *)tape), free(tape); gone(); }
 
 #define ALL_ARGS OUT, IN, int n, H(MPI_Datatype, t), H(MPI_Op, op), H(MPI_Comm, comm)
 #define ALL_GIVEN Q(out), Q(in), n, G(t), G(op), G(comm)
-#ifdef WITH_Allreduce
 REDUCES(Allreduce, ALL_ARGS, ALL_GIVEN, MPI_Allreduce(out, in, n, t, op, comm), ALLREDUCE, 0, n, NULL)
-#endif
-#ifdef WITH_Reduce
 #define REDUCE_ARGS OUT, IN, int n, H(MPI_Datatype, t), H(MPI_Op, op), int root, H(MPI_Comm, comm)
 #define REDUCE_GIVEN Q(out), Q(in), n, G(t), G(op), root, G(comm)
 REDUCES(Reduce, REDUCE_ARGS, REDUCE_GIVEN, MPI_Reduce(out, in, n, t, op, root, comm), REDUCE, root, n, NULL)
-#endif
-#ifdef WITH_Scan
 REDUCES(Scan, ALL_ARGS, ALL_GIVEN, MPI_Scan(out, in, n, t, op, comm), SCAN, 0, n, NULL)
-#endif
-#ifdef WITH_Exscan
 REDUCES(Exscan, ALL_ARGS, ALL_GIVEN, MPI_Exscan(out, in, n, t, op, comm), EXSCAN, 0, n, NULL)
-#endif
 
-#if defined WITH_Reduce_scatter || defined WITH_Reduce_scatter_block
 static int *copies(const int *counts, int count, MPI_Comm comm) {
     int p = size_of(comm), *own = many(p, sizeof(int));
     for (int n = 0; n < p; n++) own[n] = counts ? counts[n] : count;
@@ -427,14 +451,9 @@ static int total(const int *counts, MPI_Comm comm) {
     for (int n = size_of(comm); n--;) sum += counts[n];
     return sum;
 }
-#endif
-#ifdef WITH_Reduce_scatter
 #define PARTS_ARGS OUT, IN, P(const int, n), H(MPI_Datatype, t), H(MPI_Op, op), H(MPI_Comm, comm)
 #define PARTS_GIVEN Q(out), Q(in), Q(n), G(t), G(op), G(comm)
 REDUCES(Reduce_scatter, PARTS_ARGS, PARTS_GIVEN, MPI_Reduce_scatter(out, in, n, t, op, comm), REDUCE_SCATTER, 0,
         total(n, comm), copies(n, 0, comm))
-#endif
-#ifdef WITH_Reduce_scatter_block
 REDUCES(Reduce_scatter_block, ALL_ARGS, ALL_GIVEN, MPI_Reduce_scatter_block(out, in, n, t, op, comm), REDUCE_SCATTER, 0,
         n * size_of(comm), copies(NULL, n, comm))
-#endif

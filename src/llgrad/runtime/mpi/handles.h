@@ -13,16 +13,8 @@
     moved __llgrad_##name##_forward(P(T, handle)) { return done(MPI_##name(handle)); } \
     kept __llgrad_##name##_augmented(P(T, handle)) { return name##_put_off(handle), keep(NULL, MPI_SUCCESS); } \
     void __llgrad_##name##_reverse(P(T, handle), void *tape) { gone(); }
-#ifdef WITH_Type_free
 FREES(Type_free, MPI_Datatype, MPI_DATATYPE_NULL)
-#else
-static void Type_free_go(void) {}
-#endif
-#ifdef WITH_Comm_free
 FREES(Comm_free, MPI_Comm, MPI_COMM_NULL)
-#else
-static void Comm_free_go(void) {}
-#endif
 
 static void gone(void) {
     if (!--live) Type_free_go(), Comm_free_go();

@@ -99,7 +99,7 @@ static void send_adjoints(const char *function, message m, const void *p, void *
     send_wire(function, m, wire);
 }
 
-/* Receives that have been started and not waited for.
+/* Receives, and collective functions, that have been started and not waited for.
  *
  * Between two ranks, derivative messages of one tag come in the order of the messages. So receives of one tag from one
  * rank have to be completed in the order in which they were started, which `in_order` sees to. */
@@ -110,6 +110,7 @@ typedef struct record {
     long number;
     MPI_Datatype type;
     MPI_Request handle;
+    struct collective *c; /* a collective function that was started, instead of a receive */
     struct record *next;
 } record;
 
@@ -134,7 +135,7 @@ static void in_order(const char *function, message m, long number, record *own) 
     for (int n = 0; own && n < own->overtakers; n++)
         if (own->by[n] == m.peer) refuse(function, late);
     for (record *r = pending; r; r = r->next) {
-        if (r->number >= number || r->tag != m.tag || r->m.comm != m.comm) continue;
+        if (r->c || r->number >= number || r->tag != m.tag || r->m.comm != m.comm) continue;
         if (r->source == m.peer) refuse(function, late);
         if (r->source != MPI_ANY_SOURCE) continue;
         r->by = realloc(r->by, sizeof(int) * (r->overtakers + 1));
@@ -163,20 +164,11 @@ static void in_order(const char *function, message m, long number, record *own) 
         if (active) receive_adjoints("MPI_" #name, m, buf, (void *)buf_d); \
         gone(); \
     }
-#ifdef WITH_Send
 SENDS(Send)
-#endif
-#ifdef WITH_Ssend
 SENDS(Ssend)
-#endif
-#ifdef WITH_Bsend
 SENDS(Bsend)
-#endif
-#ifdef WITH_Rsend
 SENDS(Rsend)
-#endif
 
-#ifdef WITH_Recv
 #define RECV P(void, buf), int count, H(MPI_Datatype, type), int source, int tag, H(MPI_Comm, comm), P(MPI_Status, status)
 static message receive(void *buf, void *buf_d, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
                        MPI_Status *status, int *code) {
@@ -206,9 +198,7 @@ void __llgrad_Recv_reverse(RECV, void *tape) {
     free(tape);
     gone();
 }
-#endif
 
-#if defined WITH_Sendrecv || defined WITH_Sendrecv_replace
 /* Both directions at once: what goes out may be what the other rank waits for. */
 static void exchange(const char *function, message out, void *sent, message in, void *got) {
     MPI_Request r[2];
@@ -248,9 +238,7 @@ static both *both_kept(both k) {
     *p = k;
     return p;
 }
-#endif
 
-#ifdef WITH_Sendrecv
 #define SENDRECV P(const void, from), int n, H(MPI_Datatype, type), int dest, int tag, P(void, to), int m, \
     H(MPI_Datatype, other), int source, int wanted, H(MPI_Comm, comm), P(MPI_Status, status)
 #define RUN \
@@ -277,9 +265,7 @@ void __llgrad_Sendrecv_reverse(SENDRECV, void *tape) {
     gone();
 }
 #undef RUN
-#endif
 
-#ifdef WITH_Sendrecv_replace
 #define REPLACE P(void, buf), int count, H(MPI_Datatype, type), int dest, int tag, int source, int wanted, \
     H(MPI_Comm, comm), P(MPI_Status, status)
 #define RUN \
@@ -305,4 +291,3 @@ void __llgrad_Sendrecv_replace_reverse(REPLACE, void *tape) {
     gone();
 }
 #undef RUN
-#endif

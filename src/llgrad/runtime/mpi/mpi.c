@@ -10,8 +10,6 @@
  * in the reverse sweep. Both ranks decide so by the datatype alone, so that none waits for what no one sends; constant
  * memory sends zeros and drops what comes. A derivative message is the floats of the message, in the order of its type
  * map, as an array of one type (`wire`). It has tags above all of the program's.
- *
- * `WITH_NAME` is defined for each function MPI_NAME that the program declares (`transforms.canonical.mpi_calls`).
  */
 #include <limits.h>
 #include <mpi.h>

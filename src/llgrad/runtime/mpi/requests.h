@@ -15,7 +15,6 @@ static record *receiving(const char *function, void *p, void *d, int count, MPI_
     return r;
 }
 
-#if defined WITH_Isend || defined WITH_Issend || defined WITH_Ibsend || defined WITH_Irsend
 #define ISEND SEND, P(MPI_Request, request)
 #define ISENDS(name) \
     moved __llgrad_##name##_forward(ISEND) { \
@@ -33,21 +32,11 @@ static record *receiving(const char *function, void *p, void *d, int count, MPI_
         if (active) receive_adjoints("MPI_" #name, m, buf, (void *)buf_d); \
         gone(); \
     }
-#endif
-#ifdef WITH_Isend
 ISENDS(Isend)
-#endif
-#ifdef WITH_Issend
 ISENDS(Issend)
-#endif
-#ifdef WITH_Ibsend
 ISENDS(Ibsend)
-#endif
-#ifdef WITH_Irsend
 ISENDS(Irsend)
-#endif
 
-#ifdef WITH_Irecv
 #define IRECV P(void, buf), int count, H(MPI_Datatype, type), int source, int tag, H(MPI_Comm, comm), P(MPI_Request, request)
 static record *start(void *buf, void *buf_d, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
                      MPI_Request *request, int *code) {
@@ -67,11 +56,9 @@ kept __llgrad_Irecv_augmented(IRECV) {
     return keep(r, code);
 }
 void __llgrad_Irecv_reverse(IRECV, void *tape) { released(tape); gone(); }
-#endif
 
 /* --- requests that are started again and again */
 
-#if defined WITH_Start || defined WITH_Startall
 typedef struct persistent { MPI_Request handle; record *r; int is_send; struct persistent *next; } persistent;
 static persistent *known;
 
@@ -102,12 +89,8 @@ static persistent *found(MPI_Request handle) {
     } \
     void __llgrad_##name##_reverse(P(KIND void, buf), int count, H(MPI_Datatype, type), int peer, int tag, \
                                    H(MPI_Comm, comm), P(MPI_Request, request), void *tape) { gone(); }
-#ifdef WITH_Send_init
 INIT(Send_init, const, 1)
-#endif
-#ifdef WITH_Recv_init
 INIT(Recv_init, , 0)
-#endif
 
 /* What was started of requests: sends, and receives that are expected. */
 typedef struct { int n; record **sent, **expected; } batch;
@@ -137,8 +120,6 @@ static void begin_adjoints(const char *function, batch *b) {
         if (b->sent[i]) receive_adjoints(function, b->sent[i]->m, b->sent[i]->p, b->sent[i]->d);
     end_batch(b, 1);
 }
-#endif
-#ifdef WITH_Start
 moved __llgrad_Start_forward(P(MPI_Request, request)) {
     batch *b = begin(1, request);
     int code = MPI_Start(request);
@@ -146,8 +127,6 @@ moved __llgrad_Start_forward(P(MPI_Request, request)) {
 }
 kept __llgrad_Start_augmented(P(MPI_Request, request)) { batch *b = begin(1, request); return keep(b, MPI_Start(request)); }
 void __llgrad_Start_reverse(P(MPI_Request, request), void *tape) { begin_adjoints("MPI_Start", tape); gone(); }
-#endif
-#ifdef WITH_Startall
 moved __llgrad_Startall_forward(int n, P(MPI_Request, requests)) {
     batch *b = begin(n, requests);
     int code = MPI_Startall(n, requests);
@@ -158,7 +137,77 @@ kept __llgrad_Startall_augmented(int n, P(MPI_Request, requests)) {
     return keep(b, MPI_Startall(n, requests));
 }
 void __llgrad_Startall_reverse(int n, P(MPI_Request, requests), void *tape) { begin_adjoints("MPI_Startall", tape); gone(); }
-#endif
+
+/* --- collective functions that are waited for */
+
+typedef struct collective { int is_move, begun; move m; reduction r; wires w; } collective;
+
+static record *expect_all(collective c, MPI_Comm comm, MPI_Request handle) {
+    record *r = calloc(1, sizeof *r);
+    r->c = malloc(sizeof c), *r->c = c, r->m.comm = comm, r->handle = handle;
+    return expect(r), r;
+}
+static void collective_free(collective *c) {
+    if (c->is_move) move_free(c->m);
+    else reduction_free(c->r);
+    free(c);
+}
+static void end_tangents(collective *c) {
+    if (c->is_move) end_move(c->m, c->w, 0);
+    else end_tangents_of(c->r, c->w);
+    collective_free(c);
+}
+static void begin_adjoints_later(collective *c) {
+    c->w = c->is_move ? begin_move(c->m, 1, 1) : begin_adjoints_of(c->r, 1), c->begun = 1;
+}
+static void end_adjoints(const char *function, record *r) {
+    if (!r) return;
+    if (!r->c->begun) refuse(function, "it is not waited for within the derivative");
+    if (r->c->is_move) end_move(r->c->m, r->c->w, 1);
+    else end_adjoints_of(r->c->r, r->c->w);
+    collective_free(r->c), released(r);
+}
+
+#define GIVES(...) __VA_ARGS__
+#define STARTS(name, iname, ARGS, MAKE, ACTIVE, COMM, FREE, BEGIN, CALL) \
+    moved __llgrad_##iname##_forward(GIVES ARGS, P(MPI_Request, request)) { \
+        collective c = {0}; \
+        MAKE; \
+        int code = MPI_##iname(GIVES CALL, request), later = 1; \
+        if (ACTIVE) c.w = BEGIN, expect_all(c, COMM, *request); \
+        else FREE; \
+        return done(code); \
+    } \
+    kept __llgrad_##iname##_augmented(GIVES ARGS, P(MPI_Request, request)) { \
+        collective c = {0}; \
+        record *r = NULL; \
+        MAKE; \
+        int code = MPI_##iname(GIVES CALL, request); \
+        if (ACTIVE) r = expect_all(c, COMM, *request); \
+        else FREE; \
+        return keep(r, code); \
+    } \
+    void __llgrad_##iname##_reverse(GIVES ARGS, P(MPI_Request, request), void *tape) { end_adjoints("MPI_" #iname, tape), gone(); }
+#define IMOVES(name, iname, ARGS, CALL) \
+    STARTS(name, iname, (ARGS), (c.is_move = 1, c.m = name##_moves(name##_GIVEN)), c.m.active, c.m.comm, move_free(c.m), \
+           begin_move(c.m, 0, later), CALL)
+#define IREDUCES(name, iname, ARGS, GIVEN, CALL) \
+    STARTS(name, iname, (ARGS), (c.r = name##_sums(GIVEN)), c.r.active, c.r.comm, reduction_free(c.r), \
+           begin_tangents_of(c.r, later), CALL)
+
+IMOVES(Bcast, Ibcast, BCAST_ARGS, (in, n, t, root, comm))
+IMOVES(Gather, Igather, GATHER_ARGS, (out, n, t, in, m, u, root, comm))
+IMOVES(Gatherv, Igatherv, GATHERV_ARGS, (out, n, t, in, m, at, u, root, comm))
+IMOVES(Scatter, Iscatter, SCATTER_ARGS, (out, n, t, in, m, u, root, comm))
+IMOVES(Scatterv, Iscatterv, SCATTERV_ARGS, (out, n, at, t, in, m, u, root, comm))
+IMOVES(Allgather, Iallgather, ALLGATHER_ARGS, (out, n, t, in, m, u, comm))
+IMOVES(Allgatherv, Iallgatherv, ALLGATHERV_ARGS, (out, n, t, in, m, at, u, comm))
+IMOVES(Alltoall, Ialltoall, ALLTOALL_ARGS, (out, n, t, in, m, u, comm))
+IMOVES(Alltoallv, Ialltoallv, ALLTOALLV_ARGS, (out, n, from, t, in, m, at, u, comm))
+IREDUCES(Allreduce, Iallreduce, ALL_ARGS, ALL_GIVEN, (out, in, n, t, op, comm))
+IREDUCES(Reduce, Ireduce, REDUCE_ARGS, REDUCE_GIVEN, (out, in, n, t, op, root, comm))
+IREDUCES(Reduce_scatter, Ireduce_scatter, PARTS_ARGS, PARTS_GIVEN, (out, in, n, t, op, comm))
+IREDUCES(Reduce_scatter_block, Ireduce_scatter_block, ALL_ARGS, ALL_GIVEN, (out, in, n, t, op, comm))
 
 /* --- completion */
 
@@ -181,14 +230,18 @@ static void completed(const char *function, waiting *w, int i, MPI_Status *s) {
     record *r = w->all[i];
     if (!r) return;
     w->all[i] = NULL, forget(r);
-    r->m = received(function, r->m.f, s, r->type, r->tag, r->m.comm);
+    if (!r->c) r->m = received(function, r->m.f, s, r->type, r->tag, r->m.comm);
     int at = w->done++;
     for (; at && w->ended[at - 1]->number > r->number; at--) w->ended[at] = w->ended[at - 1];
     w->ended[at] = r; /* in the order in which they were started */
 }
 
 static void settle(const char *function, waiting *w) {
-    for (int i = 0; i < w->done; i++) in_order(function, w->ended[i]->m, w->ended[i]->number, w->ended[i]);
+    for (int i = 0; i < w->done; i++) {
+        record *r = w->ended[i];
+        if (r->c) require_idle(function, r->m.comm, r->number);
+        else if (r->m.peer != MPI_PROC_NULL) in_order(function, r->m, r->number, r);
+    }
     free(w->all), free(w->states);
 }
 
@@ -196,7 +249,8 @@ static void complete_tangents(const char *function, waiting w) {
     settle(function, &w);
     for (int i = 0; i < w.done; i++) {
         record *r = w.ended[i];
-        if (r->m.peer != MPI_PROC_NULL) receive_tangents(function, r->m, r->p, r->d);
+        if (r->c) end_tangents(r->c);
+        else if (r->m.peer != MPI_PROC_NULL) receive_tangents(function, r->m, r->p, r->d);
         released(r);
     }
     free(w.ended);
@@ -211,7 +265,8 @@ static void complete_adjoints(const char *function, record **ended) {
     int n = 0;
     while (ended[n]) n++;
     while (n--)
-        if (ended[n]->m.peer != MPI_PROC_NULL) send_adjoints(function, ended[n]->m, ended[n]->p, ended[n]->d);
+        if (ended[n]->c) begin_adjoints_later(ended[n]->c);
+        else if (ended[n]->m.peer != MPI_PROC_NULL) send_adjoints(function, ended[n]->m, ended[n]->p, ended[n]->d);
     free(ended);
 }
 
@@ -237,62 +292,43 @@ static void tell_all(MPI_Status *told, MPI_Status *states, int n) {
     for (int i = 0; told != MPI_STATUSES_IGNORE && i < n; i++) told[i] = states[i];
 }
 
-#ifdef WITH_Wait
 #define WAIT_ARGS P(MPI_Request, request), P(MPI_Status, status)
 WAITS(Wait, WAIT_ARGS, 1, request,
     code = MPI_Wait(request, w.states);
     tell(status, w.states[0]);
     completed(function, &w, 0, w.states);)
-#endif
-#ifdef WITH_Test
 #define TEST_ARGS P(MPI_Request, request), P(int, flag), P(MPI_Status, status)
 WAITS(Test, TEST_ARGS, 1, request,
     code = MPI_Test(request, flag, w.states);
     if (*flag) tell(status, w.states[0]), completed(function, &w, 0, w.states);)
-#endif
-#ifdef WITH_Waitall
 #define WAITALL_ARGS int n, P(MPI_Request, requests), P(MPI_Status, states)
 WAITS(Waitall, WAITALL_ARGS, n, requests,
     code = MPI_Waitall(n, requests, w.states);
     tell_all(states, w.states, n);
     for (int i = 0; i < n; i++) completed(function, &w, i, &w.states[i]);)
-#endif
-#ifdef WITH_Testall
 #define TESTALL_ARGS int n, P(MPI_Request, requests), P(int, flag), P(MPI_Status, states)
 WAITS(Testall, TESTALL_ARGS, n, requests,
     code = MPI_Testall(n, requests, flag, w.states);
     if (*flag) tell_all(states, w.states, n);
     for (int i = 0; *flag && i < n; i++) completed(function, &w, i, &w.states[i]);)
-#endif
-#ifdef WITH_Waitany
 #define WAITANY_ARGS int n, P(MPI_Request, requests), P(int, which), P(MPI_Status, status)
 WAITS(Waitany, WAITANY_ARGS, n, requests,
     MPI_Status s;
     code = MPI_Waitany(n, requests, which, &s);
     tell(status, s);
     if (*which != MPI_UNDEFINED) completed(function, &w, *which, &s);)
-#endif
-#ifdef WITH_Testany
 #define TESTANY_ARGS int n, P(MPI_Request, requests), P(int, which), P(int, flag), P(MPI_Status, status)
 WAITS(Testany, TESTANY_ARGS, n, requests,
     MPI_Status s;
     code = MPI_Testany(n, requests, which, flag, &s);
     if (*flag) tell(status, s);
     if (*flag && *which != MPI_UNDEFINED) completed(function, &w, *which, &s);)
-#endif
-#ifdef WITH_Waitsome
 #define SOME_ARGS int n, P(MPI_Request, requests), P(int, count), P(int, which), P(MPI_Status, states)
 WAITS(Waitsome, SOME_ARGS, n, requests,
     code = MPI_Waitsome(n, requests, count, which, w.states);
     if (*count != MPI_UNDEFINED) tell_all(states, w.states, *count);
     for (int i = 0; *count != MPI_UNDEFINED && i < *count; i++) completed(function, &w, which[i], &w.states[i]);)
-#endif
-#ifdef WITH_Testsome
-#ifndef SOME_ARGS
-#define SOME_ARGS int n, P(MPI_Request, requests), P(int, count), P(int, which), P(MPI_Status, states)
-#endif
 WAITS(Testsome, SOME_ARGS, n, requests,
     code = MPI_Testsome(n, requests, count, which, w.states);
     if (*count != MPI_UNDEFINED) tell_all(states, w.states, *count);
     for (int i = 0; *count != MPI_UNDEFINED && i < *count; i++) completed(function, &w, which[i], &w.states[i]);)
-#endif

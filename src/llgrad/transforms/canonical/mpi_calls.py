@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from llgrad.ir.build import declare
@@ -35,7 +35,8 @@ _FORGOTTEN = Attribute("captures", "none")
 _SAID = {  # of the pointers that a function has for a letter
     "r": (Attribute("readonly"), _FORGOTTEN), "w": (Attribute("writeonly"), _FORGOTTEN), "b": (_FORGOTTEN,),
     "c": (Attribute("readonly"), _FORGOTTEN), "s": (Attribute("writeonly"), _FORGOTTEN),
-    "R": (Attribute("readonly"),), "W": (), "q": (_FORGOTTEN,), "f": (_FORGOTTEN,),
+    "R": (Attribute("readonly"),), "C": (Attribute("readonly"),), "W": (), "B": (),
+    "q": (_FORGOTTEN,), "f": (_FORGOTTEN,),
     "t": (Attribute("readnone"), _FORGOTTEN), ".": (Attribute("readnone"), _FORGOTTEN),
 }  # fmt: skip
 
@@ -51,7 +52,7 @@ def with_mpi(unit: Unit) -> bool:
     folder = _folder(module, wanted) if wanted else None
     if folder is None:
         return False
-    own = {f.name: f.function_type for f in parse(_compiled(folder, [f.name for f in wanted]).text()).functions}
+    own = {f.name: f.function_type for f in parse(_compiled(folder).text()).functions}
     if any(own[f.name] != f.function_type for f in wanted):
         return False
     for f in wanted:
@@ -61,10 +62,9 @@ def with_mpi(unit: Unit) -> bool:
     return True
 
 
-def _compiled(folder: Path, names: Iterable[str]) -> LLVMModule:
-    """The rules of functions, by their names in MPI."""
-    wanted = sorted(f"-DWITH_{name.removeprefix(mpi.PREFIX)}" for name in names)
-    return compiled("mpi/mpi.c", "-g0", f"-I{folder}", *wanted)
+def _compiled(folder: Path) -> LLVMModule:
+    """All rules, with the `mpi.h` of a folder."""
+    return compiled("mpi/mpi.c", "-g0", f"-I{folder}")
 
 
 def _register(module: Module, f: Function, types: Mapping[str, FunctionType], folder: str) -> None:
@@ -91,8 +91,7 @@ def with_rules(module: Module) -> Module | None:
     if not called:
         return None
     (folder,) = set(called.values())
-    names = {name.removeprefix(OWN).rpartition("_")[0] for name in called}
-    part = _compiled(Path(str(folder)), names).clone()
+    part = _compiled(Path(str(folder))).clone()
     part.cut(sorted(called))
     return linked(module, part, OWN)
 
