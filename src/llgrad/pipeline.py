@@ -49,6 +49,7 @@ from llgrad.transforms.canonical.fold_runtime import fold_runtime
 from llgrad.transforms.canonical.forks import forked
 from llgrad.transforms.canonical.library_bodies import is_spelt_out, spelt_out
 from llgrad.transforms.canonical.lowering import LOWER, unshared
+from llgrad.transforms.canonical.mpi_calls import has_rules, with_mpi, with_rules
 from llgrad.transforms.canonical.numbers_apart import has_apart, has_tiny, loaded_apart, stored_as_bits
 from llgrad.transforms.canonical.pure_libm import pure_libm
 from llgrad.transforms.canonical.relative_tables import has_relative, with_pointers
@@ -124,6 +125,7 @@ PROGRAM: Passes[Source] = (
           wanted=_is_library, asks=has_trampolines),
     on_ir("usual-alignment", as_elements_are, "No access claims a larger alignment than that of a double",
           wanted=_is_library, asks=claims_more),
+    Pass("mpi", lambda unit, _: with_mpi(unit), "MPI's functions that move floats get rules"),
     on_ir("registrations", with_names, "Globals `__enzyme_register_…` get names of llgrad's", asks=may_register),
     *(replace(marking, wanted=_asks) for marking in MARKED),
     on_ir("statements", stated, "Calls `__enzyme_…` that ask for no derivative are put in llgrad's terms",
@@ -216,6 +218,11 @@ def _vector_maths(unit: Unit, c: Finishing | Target) -> bool:
     return True
 
 
+def _with_mpi_rules(unit: Unit, _: object) -> bool:
+    made = with_rules(unit.ir()) if unit.concerns(has_rules) else None
+    return made is not None and unit.put(made)
+
+
 VECTOR_MATHS: Pass[Any] = Pass(
     "vector-maths", _vector_maths, "Vector versions of libm are offered", lambda c: c.vector_math
 )
@@ -238,7 +245,10 @@ def _forked_again(unit: Unit, c: Linking) -> bool:
     return True
 
 
+MPI_RULES: Pass[Any] = Pass("mpi-rules", _with_mpi_rules, "Rules of MPI's functions get bodies")
+
 FINISH: Passes[Finishing] = (
+    MPI_RULES,
     on_ir("bridge-blas", bridged, "Calls of BLAS's rules become calls of BLAS", asks=is_bridged),
     SETTLING,
     on_ir("rules-names-back", own_names_again, "Functions that registrations renamed have their own names again",
@@ -265,6 +275,7 @@ FINISH: Passes[Finishing] = (
 # Inner derivatives have lost the bodies of what has rules: the first pass puts them back.
 LINKED: Passes[Linking] = (
     on_text("bodies-of-rules", with_bodies, "Functions of llgrad's runtime that are called get bodies"),
+    MPI_RULES,
     on_ir("bridge-blas", bridged, "Calls of BLAS's rules become calls of BLAS", asks=is_bridged),
     SETTLING,
     on_ir("rules-names-back", own_names_again, "Functions that registrations renamed have their own names again",

@@ -35,6 +35,7 @@ from llgrad.execution.library import ForeignFunction, with_parameters
 from llgrad.execution.loaded import Compiled
 from llgrad.execution.passing import Table, is_code, is_scalar, shaped, spread_acts, spread_shadows, zeros
 from llgrad.execution.size_checks import Test
+from llgrad.models.mpi import HANDLES
 from llgrad.signature import Opaque, Parameter, Pointer, Scalar
 from llgrad.support.uncopied import Uncopied
 from llgrad.transforms.guard.denormals import flushes
@@ -285,6 +286,8 @@ class Derivative(Uncopied):
         if not isinstance(p.type, Pointer) or (t := p.type.innermost).const:
             return Act.CONST
         if isinstance(t.to, Scalar) and t.to.kind != "float" or is_code(t):
+            return Act.CONST
+        if isinstance(t.to, Opaque) and t.to.name in HANDLES:
             return Act.CONST
         if holds_addresses(t.to) and not isinstance(t.to, Opaque):
             raise UnsupportedError(

@@ -22,6 +22,7 @@ from msgspec.structs import replace
 
 from llgrad.errors import ArgumentError, UnsupportedError
 from llgrad.execution.entry import address_of
+from llgrad.execution.mpi import handle_of, is_handle
 from llgrad.execution.passing import Table, is_code
 from llgrad.signature import Array, Complex, CType, Opaque, Parameter, Pointer, Scalar, Signature, Struct, View
 
@@ -55,6 +56,8 @@ class Checker:
 
     def value(self, parameter: Parameter, given: Any) -> Any:
         """The value for one parameter."""
+        if is_handle(given):
+            given = handle_of(given)
         usual = self._numbers.get(parameter.name)
         if usual is not None and (made := usual(given)) is not None:
             return made

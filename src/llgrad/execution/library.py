@@ -22,6 +22,7 @@ from llgrad.errors import ArgumentError, LlgradError, UnknownNameError, Unsuppor
 from llgrad.execution.arguments import Checker, integer_range, refuse_overlap
 from llgrad.execution.llvmlite_module import is_module, written
 from llgrad.execution.loaded import AnyCode, Facts, Loaded
+from llgrad.execution.mpi import with_mpi
 from llgrad.execution.passing import addresses_of_other_memory, spread
 from llgrad.execution.size_checks import Test
 from llgrad.signature import CType, Parameter, Pointer, Scalar, Signature, Void
@@ -48,6 +49,7 @@ def load(
     vector_math: bool = False,
     unchecked: bool = False,
     serial: bool = False,
+    mpi: bool = False,
 ) -> Library:
     """Compile sources to one library: of any language in docs/languages.md, told apart by suffix, and mixed. An
     `llvmlite.ir.Module` is a source, too.
@@ -58,6 +60,7 @@ def load(
     isolate      run the compiled code in a child process: a crash becomes ForeignError
     unchecked    calls are not checked for accesses outside of the arrays that they are given (docs/memory-checks.md)
     serial       derivatives of functions with parallel regions of OpenMP run in one thread (docs/parallel.md)
+    mpi          the sources are MPI's: compiled and linked as `mpicc` does ($MPICC, if that is set); docs/parallel.md
     vector_math  let loops call the vector versions of exp, log, sin, … (at most 4 ulp wrong)
 
     Raises SourceError, CompilerError (with the compiler's own words), ArgumentError.
@@ -71,6 +74,10 @@ def load(
     if bad := [p for p in listed if not isinstance(p, str | os.PathLike)]:
         raise ArgumentError(f"{bad[0]!r} is no path", fix='llgrad.load("file.c"), or a list of paths')
     kept = {k: tuple(v) for k, v in flags.items()} if isinstance(flags, Mapping) else tuple(flags)
+    if mpi and isolate:
+        raise ArgumentError("mpi=True with isolate=True", cause="a child process is no rank", fix="leave isolate out")
+    if mpi:
+        kept, libraries = with_mpi(kept, libraries)
     made = Loaded([Path(p) for p in listed], kept, optimize, tuple(libraries), isolate, vector_math)
     made.unchecked, made.serial = unchecked, serial or bool(os.environ.get("LLGRAD_SERIAL"))
     return Library(made)

@@ -14,6 +14,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from llgrad.models import mpi
 from llgrad.support.lazy_pattern import lazy_pattern
 
 Memory = Literal["none", "args", "any"]
@@ -270,6 +271,8 @@ _TABLE: dict[str, Effects] = {
        for verb in ("init", "destroy", "set", "unset", "test")},
     "__kmpc_global_thread_num": _READS,
     **_all("__kmpc_critical __kmpc_end_critical __kmpc_critical_with_hint", _STREAM),
+    # MPI's questions, and what it makes to communicate by (what moves floats: `models.mpi`)
+    **{f"{mpi.PREFIX}{name}": replace(_STREAM, fills=places) for name, places in mpi.FILLS.items()},
     # LLVM's remarks
     **_all("llvm.assume llvm.donothing llvm.sideeffect llvm.pseudoprobe llvm.stackrestore llvm.va_end", _PURE),
     **_all("llvm.experimental.noalias.scope.decl llvm.stacksave llvm.readcyclecounter llvm.get.rounding", _PURE),

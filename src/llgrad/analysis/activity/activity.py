@@ -23,6 +23,7 @@ from msgspec import Struct
 
 from llgrad.analysis.activity.graph import (
     NUMBERS,
+    WIRE,
     FlowGraph,
     Hub,
     KindAnswers,
@@ -121,8 +122,13 @@ class Activity:
             o for o in memory.objects if isinstance(o.site, Argument) and o.function is root
             and arguments[o.site.index] is Act.CONST
         ) | self._ignored  # fmt: skip
-        self._varied = self._reach(self._inputs(), self._graph.forwards, self._constant)
-        self._useful = self._reach(self._outputs(), self._graph.backwards, self._constant)
+        self._varied = self._reach([*self._inputs(), *self._wire], self._graph.forwards, self._constant)
+        self._useful = self._reach([*self._outputs(), *self._wire], self._graph.backwards, self._constant)
+
+    @property
+    def _wire(self) -> list[Node]:
+        """Other ranks may send what depends on their active inputs, and need what is sent to them."""
+        return [WIRE] if self._graph.messages else []
 
     def _reach(
         self, seeds: Iterable[Node], edges: dict[Node, list[Node]], blocked: frozenset[MemoryObject]
@@ -460,6 +466,9 @@ class Activity:
     def _active_rules(self) -> Iterator[Function]:
         """Functions with a rule of the user's that active data comes to or from."""
         for f in self._graph.ruled:
+            if any(h.call in self.memory.callers(f) for h in self._graph.messages):
+                yield f  # what other ranks send has to be received
+                continue
             hubs = [h for h in map(Hub, self.memory.callers(f)) if h in self._varied and h in self._useful]
             if hubs or any(self.active(a) or self.shadowed(a) for a in f.arguments):
                 yield f

@@ -31,6 +31,7 @@ from llgrad.ir.values import (
     Call,
     Cast,
     Compare,
+    ConstInt,
     ExtractElement,
     Function,
     GetElementPtr,
@@ -44,6 +45,7 @@ from llgrad.ir.values import (
     Store,
     Value,
 )
+from llgrad.models.mpi import READ, WRITTEN, buffers, continues, is_integer_type, moves, sends
 from llgrad.rules import Entry, lookup
 from llgrad.rules.blas import is_own
 from llgrad.rules.library import LIKE
@@ -91,6 +93,9 @@ Node = Hashable
 NUMBERS = "what is taken for a number"
 """Where all that may be a float ends that is used as a number: whether it is one then is tested, so it has a shadow."""
 
+WIRE = "what other ranks send"
+"""Where floats go that MPI sends, and come from. Other ranks may differentiate other functions, which are not seen."""
+
 
 class FlowGraph:
     """Edges of the program that `memory` describes."""
@@ -104,6 +109,7 @@ class FlowGraph:
         self.ends = DeadEnds(memory)
         self.functions = followed(memory, self.ends)
         self.ruled: dict[Function, None] = {}
+        self.messages: dict[Hub, None] = {}
         for function in self.functions:
             for block in function.blocks:
                 for i in [] if self.ends.holds(block) else block.instructions:
@@ -263,6 +269,10 @@ class FlowGraph:
         self.ruled[callee] = None
         self._defined(call, callee)
         hub = Hub(call)
+        if sends(callee.name):
+            if not moves_integers(call, callee):
+                self._message(call, callee, hub)
+            return
         if is_own(callee.name):
             touches = self.memory.touches_of(call, callee)
             self._opaque(call, touches.reads, touches.writes)
@@ -281,6 +291,22 @@ class FlowGraph:
         for o in objects:
             if not o.is_code and not o.is_constant:
                 self._both_ways(hub, o)
+
+    def _message(self, call: Call, callee: Function, hub: Hub) -> None:
+        """What is sent may be what is received anywhere."""
+        read, written = (self._buffers(call, callee, kinds) for kinds in (READ, WRITTEN))
+        if continues(callee.name):
+            read, written = read | self.memory.read_later, written | self.memory.written_later
+        for o in (o for o in read if not o.is_code and not o.is_constant):
+            self._edge(o, hub)
+        for o in (o for o in written if not o.is_code and not o.is_constant):
+            self._edge(hub, o)
+        self._both_ways(hub, WIRE)
+        self.messages[hub] = None
+
+    def _buffers(self, call: Call, callee: Function, kinds: str) -> frozenset[MemoryObject]:
+        given = [call.arguments[n] for n in buffers(callee.name, kinds)]
+        return self.memory.reachable(frozenset(o for a in given for o in self.memory.points_to(a)))
 
     def _external(self, call: Call, callee: Function | None, known: Behaviour) -> None:
         hub = Hub(call)
@@ -380,6 +406,14 @@ def counts(i: Other) -> bool:
 def declares_inactive(attributes: Iterable[Attribute]) -> bool:
     """Has the user said of a function, or of a call, that no derivative passes through it?"""
     return any(a.name == "enzyme_inactive" for a in attributes)
+
+
+def moves_integers(call: Call, callee: Function) -> bool:
+    """Does such a call of MPI move integers alone, as its datatypes say?"""
+    letters = moves(callee.name)
+    types = [a for a, letter in zip(call.arguments, letters, strict=False) if letter == "t"]
+    handles = [t.name if isinstance(t, GlobalVariable) else t.value if isinstance(t, ConstInt) else "" for t in types]
+    return bool(handles) and all(map(is_integer_type, handles))
 
 
 def has_rule(function: Function) -> bool:

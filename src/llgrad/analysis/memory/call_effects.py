@@ -27,6 +27,7 @@ from llgrad.ir.values import (
     InlineAsm,
 )
 from llgrad.models.effects import STRING
+from llgrad.models.mpi import sends
 from llgrad.rules import Effects, effects, lookup
 from llgrad.rules.blas import is_own
 from llgrad.support.lazy_pattern import lazy_pattern
@@ -229,7 +230,7 @@ def _named(call: Call, name: str) -> Behaviour | None:
         roles = name[len(STRING) :].partition(".")[0]
         strings = tuple(n for n, role in enumerate(roles) if role == "w")
         return Behaviour("string", "args", "args", inactive=True, pure_result=True, links=False, strings=strings)
-    if is_own(name):
+    if is_own(name) or sends(name):
         return Behaviour("plain", "args", "args", pure_result=True, links=False)
     known = effects(name)
     if known is not None:

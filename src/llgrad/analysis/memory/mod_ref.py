@@ -44,6 +44,7 @@ from llgrad.ir.values import (
     Store,
 )
 from llgrad.models.effects import string_layout, takes_view
+from llgrad.models.mpi import READ_LATER, WRITTEN_LATER, buffers, continues
 
 __all__ = ["UNKNOWN", "Access", "Callees", "Memory", "MemoryObject", "Tag", "analyse"]
 
@@ -337,8 +338,25 @@ class Memory:
             return Touches(frees, (), frees)
         reads = self._through(call, known.reads, [reads_argument(call, callee, n) for n in range(call.arity)])
         writes = self._through(call, known.writes, [writes_argument(call, callee, n) for n in range(call.arity)])
+        if callee is not None and continues(callee.name):
+            reads = (*reads, Access(None, None, self._throughout(self.read_later)))
+            writes = (*writes, Access(None, None, self._throughout(self.written_later)))
         outside = known.writes == "any" and not known.inactive
         return Touches(reads, writes, (*frees, *(writes if outside else ())))
+
+    @cached_property
+    def read_later(self) -> frozenset[MemoryObject]:
+        """What MPI may read until some request is complete."""
+        return self._buffers(READ_LATER)
+
+    @cached_property
+    def written_later(self) -> frozenset[MemoryObject]:
+        """What MPI may write until some request is complete."""
+        return self._buffers(WRITTEN_LATER)
+
+    def _buffers(self, kinds: str) -> frozenset[MemoryObject]:
+        named = [(f, n) for f in self.module.functions for n in buffers(f.name, kinds)]
+        return frozenset(o for f, n in named for c in self.callers(f) for o in self.points_to(c.arguments[n]))
 
     def _freed(self, pointer: AnyValue) -> Access:
         """A block, with its columns where it is one of llgrad's tape."""

@@ -82,6 +82,7 @@ from llgrad.ir.values import (
     Unary,
 )
 from llgrad.models.effects import STRING, returns_string, string_layout
+from llgrad.models.mpi import sends
 from llgrad.rules.blas import is_own
 
 
@@ -406,7 +407,7 @@ class PointerGraph(Inclusion):
         linked[callee] = None
         if callee.is_declaration:
             self._external(call, behaviour(call, callee), callee)
-            if is_own(callee.name):  # its rule has arguments to be told of
+            if is_own(callee.name) or sends(callee.name):  # its rule has arguments to be told of
                 self.callers.setdefault(callee, []).append(call)
                 for n, own in enumerate(callee.arguments):
                     self._copy(self._nodes(call.arguments[n]), self._nodes(own))

@@ -37,7 +37,8 @@ from llgrad.ir.module import Module
 from llgrad.ir.types import PTR, VOID, FloatType, PointerType, StructType, Type, VectorType
 from llgrad.ir.values import AnyValue, Argument, Block, Compare, ConstNull, Function, Return, Undef
 
-OWN = "__llgrad_"  # functions of a rule that llgrad wrote (`llgrad cc --derivative`): they ask for runtime activity
+OWN = "__llgrad_"
+"""Functions of rules that llgrad wrote (`llgrad cc --derivative`, MPI's): they look whether memory is constant."""
 
 
 class Augmented(Struct, frozen=True):
@@ -369,9 +370,8 @@ class CustomRule:
         if shadow >= len(rule.arguments):
             return
         given, own = rule.arguments[shadow], rule.arguments[at]
-        if rule.is_declaration:
-            looks = rule.name.startswith(OWN)
-        else:
+        looks = rule.name.startswith(OWN)
+        if not looks and not rule.is_declaration:
             users = given.users if rule.blocks else []  # asking for blocks parses them
             looks = not users or any(isinstance(u, Compare) and own in u.operands for u in users)
         if not looks:

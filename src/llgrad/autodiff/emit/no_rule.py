@@ -38,6 +38,9 @@ def no_rule(call: Call, span: Span | None) -> NoRuleError:
         case Function(name=name) if _OPENMP.match(name):
             what, fix = f"OpenMP's {name}", "use what docs/languages.md says that llgrad knows of OpenMP"
             cause = "what this call does in a team of one thread is not known"
+        case Function(name=name) if name.startswith("MPI_"):
+            what, fix = f"the call of {name}", "use what docs/parallel.md says that llgrad knows of MPI"
+            cause = "active floats may reach other ranks by it, and it has no rule, or no mpi.h was found to compile it"
         case Function(name=name) if name.startswith(OTHER):
             own, types = own_name(name), ", ".join(str(a.type) for a in call.arguments)
             what = f"the call of {own}"

@@ -34,6 +34,7 @@ from llgrad.ir.values import (
     Unreachable,
 )
 from llgrad.models.effects import FORMAT, STRING, string_layout
+from llgrad.models.mpi import sends
 from llgrad.rules import library
 from llgrad.rules.blas import is_own
 from llgrad.support.lazy_pattern import lazy_pattern
@@ -335,5 +336,5 @@ def _may_read(memory: Memory, parser: Call, text: set[MemoryObject]) -> bool:
 def _names(memory: Memory, call: Call) -> frozenset[str]:
     """The functions without bodies and rules that a call may reach; one without a name where it may reach any."""
     functions, unknown = memory.functions_called(call)
-    others = (f for f in functions if f.is_declaration and not (has_rule(f) or is_own(f.name)))
+    others = (f for f in functions if f.is_declaration and not (has_rule(f) or is_own(f.name) or sends(f.name)))
     return frozenset(f.name for f in others) | ({""} if unknown else set())
