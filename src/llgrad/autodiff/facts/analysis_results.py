@@ -29,6 +29,7 @@ from llgrad.analysis.valueflow.dead_bytes import Unread
 from llgrad.analysis.valueflow.tagged_unions import turns
 from llgrad.autodiff.emit.helpers import WORDS, Copied
 from llgrad.autodiff.emit.no_rule import no_rule, without_others
+from llgrad.autodiff.facts.device_threads import DeviceThreads
 from llgrad.autodiff.facts.dupnoneed import Unwanted
 from llgrad.autodiff.facts.float_marks import Marked
 from llgrad.autodiff.requests.request import Act, Mode
@@ -321,6 +322,8 @@ class Facts:
 
         A callee of a combined root has two sweeps as well, but both run in one call of the root.
         """
+        if self.device.may_change(reader):
+            return True
         handed_out = split and (self.apart or bool(self.memory.callers(self.root)))
         return self.changes.overwritten_after(reader, returns_to=handed_out, frees=self.frees_at_once)
 
@@ -329,6 +332,15 @@ class Facts:
         handed_out = self.apart or bool(self.memory.callers(self.root))
         through = call.arguments[n]
         return self.changes.overwritten_after(call, returns_to=handed_out, frees=self.frees_at_once, through=through)
+
+    @cached_property
+    def device(self) -> DeviceThreads:
+        """What the threads of a GPU share."""
+        return DeviceThreads(self.memory)
+
+    def adds_with_others(self, pointer: AnyValue) -> bool:
+        """May other threads add to the shadow behind a pointer at the same time?"""
+        return self.reverse and not self.device.is_private(pointer)
 
     # --- calls
 

@@ -20,6 +20,7 @@ from llgrad.analysis.bits.byte_moves import moves
 from llgrad.analysis.memory.call_effects import is_column, tape_call
 from llgrad.autodiff.emit.float_checks import conditions
 from llgrad.autodiff.facts.analysis_results import Facts
+from llgrad.autodiff.facts.device_threads import is_barrier
 from llgrad.errors import UnsupportedError
 from llgrad.ir.types import IntType, PointerType
 from llgrad.ir.values import (
@@ -96,6 +97,10 @@ class Free(Struct, frozen=True):
     """Release of memory: postponed."""
 
 
+class Mirror(Struct, frozen=True):
+    """All threads wait for each other, in the reverse sweep, too."""
+
+
 class Number(Struct, frozen=True):
     """What may be an active float is taken for a number: that it is none is tested."""
 
@@ -104,7 +109,7 @@ class Nothing(Struct, frozen=True):
     """The reverse sweep does nothing here."""
 
 
-Effect = Partials | Linear | Memory | CallBody | Allocate | Free | Number | Nothing
+Effect = Partials | Linear | Memory | CallBody | Allocate | Free | Mirror | Number | Nothing
 NOTHING, LINEAR, NUMBER = Nothing(), Linear(), Number()
 COPIES = ("llvm.memcpy.", "llvm.memmove.", "llvm.memset.")
 LIBC_COPIES = {"memcpy": "memcpy", "memmove": "memmove", "memset": "memset"}
@@ -195,14 +200,10 @@ def copy_name(call: Call) -> str | None:
 
 
 def _call(facts: Facts, i: Call) -> Effect:
-    name = copy_name(i)
-    if name is not None:
-        if not facts.shadowed(i.arguments[0]):
-            return NOTHING
-        facts.refuse_mixed(i, i.arguments[0])
-        if name != "memset":
-            facts.refuse_mixed(i, i.arguments[1])
-        return Memory(name)
+    if facts.reverse and (is_barrier(i) or facts.device.waits(i)):
+        return Mirror() if is_barrier(i) else _call_body(facts, i)
+    if (name := copy_name(i)) is not None:
+        return _copy(facts, i, name)
     if is_column(i):
         return NOTHING
     if name := tape_call(i):
@@ -222,6 +223,17 @@ def _call(facts: Facts, i: Call) -> Effect:
             raise facts.no_rule(i)  # its result depends on active floats in a way that nothing says
         return NOTHING
     return NOTHING if _is_idle(facts, i) else _call_body(facts, i)
+
+
+def _copy(facts: Facts, i: Call, name: str) -> Effect:
+    if not facts.shadowed(i.arguments[0]):
+        return NOTHING
+    facts.refuse_mixed(i, i.arguments[0])
+    if name != "memset":
+        facts.refuse_mixed(i, i.arguments[1])
+        if facts.adds_with_others(i.arguments[1]):
+            raise _refuse(facts, i, "a copy of active memory that threads share, as one,")
+    return Memory(name)
 
 
 def _is_idle(facts: Facts, i: Call) -> bool:

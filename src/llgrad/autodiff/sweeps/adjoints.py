@@ -20,6 +20,7 @@ from llgrad.autodiff.facts.reverse_uses import (
     CallBody,
     Linear,
     Memory,
+    Mirror,
     Number,
     Partials,
     operand_parts,
@@ -31,6 +32,7 @@ from llgrad.autodiff.recipes.tape_allocations import allocated
 from llgrad.autodiff.requests.request import Act, ReverseCallee
 from llgrad.autodiff.sweeps.forward_mode import Lazy
 from llgrad.autodiff.sweeps.use_notes import Used, either
+from llgrad.errors import UnsupportedError
 from llgrad.ir.build import FALSE, TRUE, const_int, declare, i64, zero
 from llgrad.ir.types import (
     I1,
@@ -57,6 +59,7 @@ from llgrad.ir.values import (
     InsertElement,
     Instruction,
     Load,
+    Other,
     Phi,
     Select,
     Store,
@@ -175,21 +178,41 @@ class Adjoints(Used):
         if self.facts.active(v):
             self.add(v, leaves)
 
-    def accumulate(self, address: AnyValue, t: Type, value: AnyValue, shadow: bool = False) -> None:
+    def accumulate(self, address: AnyValue, t: Type, value: AnyValue, shadow: bool = False, align: int = 1) -> None:
         """Add to an adjoint: a stack cell, or `shadow` memory."""
-        old = Load(t, address, 1)
+        old = Load(t, address, align)
         self.b.insert(old)
-        new = self.b.store(self.adjoint_op("fadd", old, value), address)
+        new = self.b.store(self.adjoint_op("fadd", old, value), address, align)
         if shadow:
             mark(self.module, old, "shadow")
             mark(self.module, new, "shadow")
 
-    def take_memory(self, address: AnyValue, t: Type) -> AnyValue:
+    def accumulate_with_others(self, i: Instruction, address: AnyValue, t: Type, value: AnyValue, align: int) -> None:
+        """Add to shadow memory to which other threads add at the same time."""
+        if isinstance(t, VectorType):
+            size = self.facts.layout.size(t.element)
+            for n in range(t.count):
+                place, lane = self.b.offset(address, n * size), self.b.extract_element(value, n)
+                self.accumulate_with_others(i, place, t.element, lane, min(align, size))
+            return
+        if not isinstance(t, FloatType) or t.name not in ("float", "double") or align < self.facts.layout.size(t):
+            raise UnsupportedError(
+                f"no atomic addition to adjoints of type {t}, aligned to {align}", span=self.facts.span(i),
+                cause="threads of a GPU may add to them at the same time", fix="use aligned memory of float or double",
+            )  # fmt: skip
+        said = {"operation": "fadd", "align": align, "ordering": "monotonic", "syncscope": ""}
+        self.b.insert(Other("atomicrmw", t, [address, value], detail=said))
+
+    def _align(self, i: Load | Store, offset: int) -> int:
+        """The alignment of a shadow: on a GPU, where less is slow, that of the primal; else none is asked for."""
+        return 1 if not self.facts.device.any else min(i.align, offset & -offset) if offset else i.align
+
+    def take_memory(self, address: AnyValue, t: Type, align: int = 1) -> AnyValue:
         """The adjoint in shadow memory, which is clear from now on."""
-        old = Load(t, address, 1)
+        old = Load(t, address, align)
         mark(self.module, old, "shadow")
         self.b.insert(old)
-        mark(self.module, self.b.store(zero(t), address), "shadow")
+        mark(self.module, self.b.store(zero(t), address, align), "shadow")
         return old
 
     def adjoint_op(self, op: str, a: AnyValue, b: AnyValue) -> AnyValue:
@@ -236,6 +259,9 @@ class Adjoints(Used):
                 self.call_body(i, callees)
             case Allocate():
                 self.unallocate(i)
+            case Mirror():
+                assert isinstance(i, Call) and i.called_function is not None
+                self.b.call(i.called_function, i.arguments)
             case Number():
                 for _ in self.each_lane():
                     self.mark_number(i)
@@ -438,7 +464,11 @@ class Adjoints(Used):
                 elif leaves:
                     shadow = self.where(p, i.type, self.nowhere)
                     for offset, t, value in leaves:
-                        self.accumulate(self.b.offset(shadow, offset), t, value, shadow=True)
+                        place, align = self.b.offset(shadow, offset), self._align(i, offset)
+                        if self.facts.adds_with_others(p):
+                            self.accumulate_with_others(i, place, t, value, align)
+                        else:
+                            self.accumulate(place, t, value, shadow=True, align=align)
             case Store(value=v, pointer=p):
                 self.store(i, v, p)
             case Call():
@@ -450,7 +480,7 @@ class Adjoints(Used):
         self.use = self.cleared(p)
         for offset, t in self.facts.float_leaves(i):
             address = self.b.offset(self.where(p, v.type, self.zeros), offset)
-            taken = self.take_memory(address, t)
+            taken = self.take_memory(address, t, self._align(i, offset))
             leaves.append((offset, t, taken))
         if self.facts.marked.is_sure_float(v) and self.facts.marked.may_be_written(i):
             self.test_floats(leaves)
