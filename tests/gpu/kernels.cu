@@ -172,3 +172,38 @@ __device__ void within(const double *x, double *y, int n)
     y[I] = s[(T + 7) % 32] * v;
 }
 ALL(within, double)
+// Atomic additions, to global and to shared memory
+__device__ void atomics(const double *x, double *y, int n) { atomicAdd(&y[I % 3], sin(x[I]) * x[I]); }
+ALL(atomics, double)
+__device__ void histogramf(const float *x, float *y, int n)
+{
+    __shared__ float s[4];
+    if (T < 4) s[T] = 0;
+    __syncthreads();
+    atomicAdd(&s[T * T % 4], x[I] * x[I]);
+    __syncthreads();
+    y[I] = s[T % 4] * x[I];
+}
+ALL(histogramf, float)
+// Vectors of several numbers, loaded and stored at once
+struct __attribute__((aligned(16))) Two { double x, y; };
+__device__ void pairs(const double *x, double *y, int n)
+{
+    Two v = ((const Two *)x)[I / 2], w = ((const Two *)x)[(I / 2 + 9) % 32];
+    y[I] = v.x * w.y + sin(v.y * w.x);
+}
+ALL(pairs, double)
+// A derivative within one thread, of its own variables
+__device__ double energy(const double *v, double k)
+{
+    double sum = 0;
+    for (int n = 0; n < 3; n++) sum += k * v[n] * v[n] * v[(n + 1) % 3];
+    return sum;
+}
+extern "C" __global__ void own(const double *x, double *y)
+{
+    double v[3], dv[3] = {0, 0, 0}, dk = 0;
+    for (int n = 0; n < 3; n++) v[n] = x[3 * I + n];
+    __enzyme_autodiff((void *)energy, enzyme_dup, v, dv, enzyme_const, 0.5);
+    for (int n = 0; n < 3; n++) y[3 * I + n] = dv[n] + dk;
+}

@@ -80,3 +80,11 @@ def test_ptx_assembles(tmp_path: Path) -> None:
         words = [assembler, "-c", f"-arch={cpu}", str(path), "-o", str(tmp_path / "k.o")]
         done = subprocess.run(words, capture_output=True, check=False)
         assert done.returncode == 0, done.stderr.decode()
+
+
+def test_memory_of_a_thread_needs_no_atomics(kernels: Emulator) -> None:
+    x, y = np.random.default_rng(0).normal(size=(8, 3)), np.zeros((8, 3))
+    kernels.launch("own", 2, 4, [x, y])
+    np.testing.assert_allclose(y, x * np.roll(x, -1, 1) + np.roll(x, 1, 1) ** 2 / 2, rtol=1e-12)
+    body = differentiated().partition("@own(")[2].partition("\n}")[0]
+    assert "atomicrmw" not in body and "isspacep" not in body

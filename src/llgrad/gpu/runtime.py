@@ -9,7 +9,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from llgrad.ir.module import Module
-from llgrad.models.gpu import CLEAR
+from llgrad.models.gpu import ADD, CLEAR
 
 _FAIL = """
 declare void @llvm.trap()
@@ -90,10 +90,31 @@ done:
   ret void
 }}
 """
+def _add(t: str) -> str:
+    return f"""
+declare i1 @llvm.nvvm.isspacep.local(ptr)
+define internal void @{ADD}{t}(ptr %memory, {t} %x) alwaysinline nounwind {{
+  %is.own = call i1 @llvm.nvvm.isspacep.local(ptr %memory)
+  br i1 %is.own, label %own, label %shared
+own:
+  %old = load {t}, ptr %memory
+  %new = fadd {t} %old, %x
+  store {t} %new, ptr %memory
+  br label %done
+shared:
+  %ignored = atomicrmw fadd ptr %memory, {t} %x monotonic
+  br label %done
+done:
+  ret void
+}}
+"""
+
+
 _TEXTS = {
+    f"{ADD}float": _add("float"), f"{ADD}double": _add("double"),
     "llgrad_fail": _FAIL, "abort": _ABORT, "calloc": _CALLOC, "aligned_alloc": _ALIGNED, CLEAR: _CLEAR, **_SYSTEM
 }  # fmt: skip
-OWN = frozenset({CLEAR})
+OWN = frozenset({CLEAR, f"{ADD}float", f"{ADD}double"})
 HEAP = frozenset({"malloc", "free"})
 """What CUDA has for code of the device itself."""
 

@@ -22,7 +22,7 @@ from llgrad.autodiff.emit.float_checks import conditions
 from llgrad.autodiff.facts.analysis_results import Facts
 from llgrad.autodiff.facts.device_threads import is_barrier
 from llgrad.errors import UnsupportedError
-from llgrad.ir.types import IntType, PointerType
+from llgrad.ir.types import IntType, PointerType, is_float
 from llgrad.ir.values import (
     Alloca,
     AnyValue,
@@ -296,9 +296,16 @@ def _call_body(facts: Facts, i: Call) -> Effect:
     return CallBody(callees)
 
 
+def is_sum(i: Other) -> bool:
+    """Does it add a float to memory, atomically, and nobody asks what was there?"""
+    return i.opcode == "atomicrmw" and i.detail["operation"] == "fadd" and is_float(i.type) and not i.users
+
+
 def atomic(facts: Facts, i: Other) -> Effect:
     """Nothing for integers (counters of references); refused where active floats or shadowed pointers change."""
     value = i.operands[-1]
+    if facts.device.any and is_sum(i):
+        return Memory("add") if facts.shadowed(i.operands[0]) else NOTHING
     if counts(i) and not facts.shadowed(value):
         return NOTHING
     holds = not isinstance(value.type, IntType) or facts.kinds.may_hold_float(i) or facts.shadowed(value)
@@ -343,7 +350,7 @@ def needs(facts: Facts, i: Instruction, e: Effect) -> list[Key]:
     match e:
         case Partials(rule, entry):
             found = _partial_needs(facts, i, rule, entry)
-        case Memory("load"):
+        case Memory("load" | "add"):
             found = _place(facts, i.operands[0])
         case Number():
             found = [*map(key_of, conditions(i)), *(_place(facts, i.operands[0]) if isinstance(i, Load) else ())]

@@ -14,6 +14,7 @@ from llgrad.analysis.bits.byte_moves import Moves, moves
 from llgrad.analysis.cfg.flow import Loop
 from llgrad.autodiff.emit import float_checks, helpers, tape
 from llgrad.autodiff.emit.alias_scopes import mark
+from llgrad.autodiff.emit.atomic_sums import add_atomically
 from llgrad.autodiff.emit.expressions import EmitAlgebra, is_choice, of_choice
 from llgrad.autodiff.facts.reverse_uses import (
     Allocate,
@@ -32,7 +33,6 @@ from llgrad.autodiff.recipes.tape_allocations import allocated
 from llgrad.autodiff.requests.request import Act, ReverseCallee
 from llgrad.autodiff.sweeps.forward_mode import Lazy
 from llgrad.autodiff.sweeps.use_notes import Used, either
-from llgrad.errors import UnsupportedError
 from llgrad.ir.build import FALSE, TRUE, const_int, declare, i64, zero
 from llgrad.ir.types import (
     I1,
@@ -186,22 +186,6 @@ class Adjoints(Used):
         if shadow:
             mark(self.module, old, "shadow")
             mark(self.module, new, "shadow")
-
-    def accumulate_with_others(self, i: Instruction, address: AnyValue, t: Type, value: AnyValue, align: int) -> None:
-        """Add to shadow memory to which other threads add at the same time."""
-        if isinstance(t, VectorType):
-            size = self.facts.layout.size(t.element)
-            for n in range(t.count):
-                place, lane = self.b.offset(address, n * size), self.b.extract_element(value, n)
-                self.accumulate_with_others(i, place, t.element, lane, min(align, size))
-            return
-        if not isinstance(t, FloatType) or t.name not in ("float", "double") or align < self.facts.layout.size(t):
-            raise UnsupportedError(
-                f"no atomic addition to adjoints of type {t}, aligned to {align}", span=self.facts.span(i),
-                cause="threads of a GPU may add to them at the same time", fix="use aligned memory of float or double",
-            )  # fmt: skip
-        said = {"operation": "fadd", "align": align, "ordering": "monotonic", "syncscope": ""}
-        self.b.insert(Other("atomicrmw", t, [address, value], detail=said))
 
     def _align(self, i: Load | Store, offset: int) -> int:
         """The alignment of a shadow: on a GPU, where less is slow, that of the primal; else none is asked for."""
@@ -466,13 +450,17 @@ class Adjoints(Used):
                     for offset, t, value in leaves:
                         place, align = self.b.offset(shadow, offset), self._align(i, offset)
                         if self.facts.adds_with_others(p):
-                            self.accumulate_with_others(i, place, t, value, align)
+                            add_atomically(self.b, place, t, value, align, self.facts.span(i))
                         else:
                             self.accumulate(place, t, value, shadow=True, align=align)
             case Store(value=v, pointer=p):
                 self.store(i, v, p)
             case Call():
                 self.copy(i, name)
+            case Other(operands=[p, v]):  # an atomic addition: memory keeps its adjoint
+                t = v.type
+                found = self.b.load(t, self.where(p, t, self.zeros), "", self.facts.layout.align(t))
+                self.add_active(v, [(0, t, found)])
 
     def store(self, i: Store, v: AnyValue, p: AnyValue) -> None:
         """Take the adjoint out of memory: what was there before the store does not influence what comes after."""

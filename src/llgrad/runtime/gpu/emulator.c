@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,6 +80,14 @@ void clear(void *memory, uint64_t bytes)
     wait_for_all(0);
     if (rank() == 0) memset(memory, 0, bytes);
     wait_for_all(0);
+}
+
+/* Is it memory of the thread's own, on its stack? */
+bool is_own(void *memory) NAMED("isspacep.local");
+bool is_own(void *memory)
+{
+    uint64_t at = (uint64_t)memory, stack = current ? (uint64_t)current->context.uc_stack.ss_sp : 0;
+    return at >= stack && at < stack + STACK;
 }
 
 static void run(void)
