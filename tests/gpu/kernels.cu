@@ -207,3 +207,16 @@ extern "C" __global__ void own(const double *x, double *y)
     __enzyme_autodiff((void *)energy, enzyme_dup, v, dv, enzyme_const, 0.5);
     for (int n = 0; n < 3; n++) y[3 * I + n] = dv[n] + dk;
 }
+// Barriers that ask something, and those of a warp
+__device__ void asking(const double *x, double *y, int n)
+{
+    __shared__ double s[32];
+    s[T] = x[I];
+    int some = __nvvm_bar0_or(x[I] > 0.9), many = __nvvm_bar0_popc(x[I] > 1);
+    double v = s[31 - T] * (some + many);
+    __nvvm_bar_warp_sync(-1);
+    s[T] = sin(v);
+    __nvvm_bar_warp_sync(-1);
+    y[I] = s[(T + 3) % 32] * v;
+}
+ALL(asking, double)

@@ -69,6 +69,6 @@ class DeviceThreads:
 
 
 def is_barrier(i: Instruction) -> bool:
-    """Do all threads of a block wait for each other here?"""
+    """Do threads wait for others here?"""
     f = i.called_function if isinstance(i, Call) else None
-    return f is not None and f.name in BARRIERS
+    return f is not None and f.name.startswith(BARRIERS)

@@ -50,6 +50,7 @@ from llgrad.ir.values import (
     Unary,
 )
 from llgrad.models.effects import Allocator
+from llgrad.models.gpu import BLOCK, INTRINSIC, MIRRORED, NVVM
 from llgrad.rules import library
 from llgrad.rules.rule import Rule
 from llgrad.transforms.legalize.exceptions_to_results import with_returned_exceptions
@@ -98,7 +99,9 @@ class Free(Struct, frozen=True):
 
 
 class Mirror(Struct, frozen=True):
-    """All threads wait for each other, in the reverse sweep, too."""
+    """Threads wait for others, in the reverse sweep, too: there by a call of this function."""
+
+    name: str
 
 
 class Number(Struct, frozen=True):
@@ -201,7 +204,7 @@ def copy_name(call: Call) -> str | None:
 
 def _call(facts: Facts, i: Call) -> Effect:
     if facts.reverse and (is_barrier(i) or facts.device.waits(i)):
-        return Mirror() if is_barrier(i) else _call_body(facts, i)
+        return _barrier(facts, i) if is_barrier(i) else _call_body(facts, i)
     if (name := copy_name(i)) is not None:
         return _copy(facts, i, name)
     if is_column(i):
@@ -223,6 +226,15 @@ def _call(facts: Facts, i: Call) -> Effect:
             raise facts.no_rule(i)  # its result depends on active floats in a way that nothing says
         return NOTHING
     return NOTHING if _is_idle(facts, i) else _call_body(facts, i)
+
+
+def _barrier(facts: Facts, i: Call) -> Effect:
+    assert i.called_function is not None
+    way = MIRRORED.get(i.called_function.name)
+    kept = i.arguments[:1] if way == BLOCK else i.arguments
+    if way is None or not all(isinstance(a, ConstInt) for a in kept):
+        raise _refuse(facts, i, f"the barrier {i.called_function.name.replace(INTRINSIC, NVVM)}")
+    return Mirror(way)
 
 
 def _copy(facts: Facts, i: Call, name: str) -> Effect:

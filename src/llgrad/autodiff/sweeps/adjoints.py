@@ -51,6 +51,7 @@ from llgrad.ir.values import (
     Alloca,
     AnyValue,
     Argument,
+    Attribute,
     Block,
     Call,
     Cast,
@@ -65,6 +66,7 @@ from llgrad.ir.values import (
     Store,
 )
 from llgrad.models.effects import deallocator_of
+from llgrad.models.gpu import BLOCK
 from llgrad.rules.expression import Const, Expr, evaluate
 
 Leaf = tuple[int, Type, AnyValue]
@@ -243,9 +245,12 @@ class Adjoints(Used):
                 self.call_body(i, callees)
             case Allocate():
                 self.unallocate(i)
-            case Mirror():
+            case Mirror(name):
                 assert isinstance(i, Call) and i.called_function is not None
-                self.b.call(i.called_function, i.arguments)
+                given = i.arguments[:1] if name == BLOCK else i.arguments
+                waits = declare(self.module, name, VOID, [a.type for a in given])
+                waits.attributes = waits.attributes or (Attribute("convergent"), Attribute("nounwind"))
+                self.b.call(waits, given)
             case Number():
                 for _ in self.each_lane():
                     self.mark_number(i)

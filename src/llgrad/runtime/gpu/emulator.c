@@ -62,10 +62,29 @@ static NOINLINE void leave(int state)
 }
 
 void wait_for_all(uint32_t number) NAMED("barrier.cta.sync.aligned.all");
-void wait_for_all(uint32_t number) { if (current) leave(WAITING); }
-void wait_for_block(void) NAMED("barrier0");
-void wait_for_block(void) { wait_for_all(0); }
-/* The threads of a warp run one after another, to the next barrier: what waits for a warp waits for the block. */
+void wait_for_all(uint32_t number) { leave(WAITING); }
+void wait_here(uint32_t number) NAMED("barrier.cta.sync.all");
+void wait_here(uint32_t number) { leave(WAITING); }
+/* In each round, each thread comes to its next stop: those of a warp meet, having made the same stops. */
+void wait_for_warp(uint32_t mask) NAMED("bar.warp.sync");
+void wait_for_warp(uint32_t mask) { leave(RUNNING); }
+
+static uint32_t counted;
+static uint32_t count_block(bool here)
+{
+    leave(WAITING);
+    if (rank() == 0) counted = 0;
+    leave(WAITING);
+    counted += here;
+    leave(WAITING);
+    return counted;
+}
+uint32_t count_all(uint32_t number, bool here) NAMED("barrier.cta.red.popc.aligned.all");
+uint32_t count_all(uint32_t number, bool here) { return count_block(here); }
+bool any_of_all(uint32_t number, bool here) NAMED("barrier.cta.red.or.aligned.all");
+bool any_of_all(uint32_t number, bool here) { return count_block(here) != 0; }
+bool all_of_all(uint32_t number, bool here) NAMED("barrier.cta.red.and.aligned.all");
+bool all_of_all(uint32_t number, bool here) { return count_block(!here) == 0; }
 void fence_block(void) NAMED("membar.cta");
 void fence_block(void) {}
 void fence_device(void) NAMED("membar.gl");
@@ -110,17 +129,20 @@ static int run_block(uint32_t count, char *stacks)
         makecontext(&f->context, run, 0);
     }
     for (;;) {
-        uint32_t ended = 0;
+        uint32_t ended = 0, waiting = 0;
         for (uint32_t n = 0; n < count && !failure; n++) {
             current = &fibers[n];
             thread = current->index;
-            swapcontext(&scheduler, &current->context);
+            if (current->state == RUNNING) swapcontext(&scheduler, &current->context);
             ended += current->state == ENDED;
+            waiting += current->state == WAITING;
         }
         current = NULL;
         if (failure) return failure;
         if (ended == count) return FINE;
-        if (ended) return DIVERGENT;
+        if (ended + waiting == count && ended) return DIVERGENT;
+        if (waiting == count)
+            for (uint32_t n = 0; n < count; n++) fibers[n].state = RUNNING;
     }
 }
 
