@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 from msgspec.structs import replace
@@ -56,6 +56,8 @@ def load(
     unchecked    calls are not checked for accesses outside of the arrays that they are given (docs/memory-checks.md)
     vector_math  let loops call the vector versions of exp, log, sin, … (at most 4 ulp wrong)
 
+    A file in CUDA's language, `kernels.cu`, is a library of kernels: docs/gpu.md.
+
     Raises SourceError, CompilerError (with the compiler's own words), ArgumentError.
     """
     if optimize not in range(4):
@@ -63,6 +65,11 @@ def load(
     if isinstance(flags, str):
         raise ArgumentError("flags must be a list of strings", fix=f"flags={flags.split()!r}")
     several: Any = [paths] if isinstance(paths, str | os.PathLike) or not isinstance(paths, Iterable) else paths
+    if len(several) == 1 and str(several[0]).endswith(".cu"):
+        from llgrad.gpu import launching
+
+        made = launching.load(Path(several[0]), [f for f in flags if isinstance(f, str)])
+        return cast(Library, made)  # as far as attributes go
     listed = [written(p) if is_module(p) else p for p in several]
     if bad := [p for p in listed if not isinstance(p, str | os.PathLike)]:
         raise ArgumentError(f"{bad[0]!r} is no path", fix='llgrad.load("file.c"), or a list of paths')

@@ -14,7 +14,14 @@ def differentiate_device(
     checkpoint: tuple[tuple[str, str], ...] = (), strict: bool = False,
 ) -> str:  # fmt: skip
     """A module for the GPU with derivatives in the place of its requests, as assembly; see `optimise_program`."""
-    view = host_view(data)
+    return differentiate_view(host_view(data), level, cpu, before=before, checkpoint=checkpoint, strict=strict)
+
+
+def differentiate_view(
+    view: str, level: int = 2, cpu: str = ARCHITECTURE, *, before: int | None = None,
+    checkpoint: tuple[tuple[str, str], ...] = (), strict: bool = False,
+) -> str:  # fmt: skip
+    """The same of the host's view of such a module."""
     made = optimise_program(
         read_ir(view.encode(errors="surrogateescape")), min(level, 1), before=level if before is None else before,
         checkpoint=checkpoint, strict=strict,
