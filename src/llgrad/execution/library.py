@@ -68,8 +68,8 @@ def load(
     if len(several) == 1 and str(several[0]).endswith(".cu"):
         from llgrad.gpu import launching
 
-        made = launching.load(Path(several[0]), [f for f in flags if isinstance(f, str)])
-        return cast(Library, made)  # as far as attributes go
+        kernels = launching.load(Path(several[0]), [f for f in flags if isinstance(f, str)])
+        return cast(Library, kernels)  # as far as attributes go
     listed = [written(p) if is_module(p) else p for p in several]
     if bad := [p for p in listed if not isinstance(p, str | os.PathLike)]:
         raise ArgumentError(f"{bad[0]!r} is no path", fix='llgrad.load("file.c"), or a list of paths')
