@@ -27,6 +27,7 @@ ROOMS: tuple[tuple[str, ...], ...] = (
     ("autodiff",),
     ("pipeline",),
     ("programs",),
+    ("gpu",),
     ("execution",),
     ("numba",),
     ("api",),

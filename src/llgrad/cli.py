@@ -296,6 +296,7 @@ def opt(
     from llgrad.autodiff.requests.registrations import ignored
     from llgrad.errors import MissingSourceError, somewhere_in
     from llgrad.llvm import LLVMModule, with_brain_floats
+    from llgrad.llvm.gpu import is_for_gpu
     from llgrad.llvm.isolate import end_told
     from llgrad.programs.program import optimise_program, read_ir
     from llgrad.transforms.pass_manager import watching
@@ -303,10 +304,16 @@ def opt(
     for source in sources:
         if not source.is_file() and str(source) != "-":
             raise MissingSourceError(f"there is no file {source}", fix="check the path")
+    contents = [sys.stdin.buffer.read() if str(source) == "-" else source.read_bytes() for source in sources]
+    if any(map(is_for_gpu, contents)):
+        with end_told(f"differentiating {sources[0]}", _tell, _FAILED), somewhere_in(str(sources[0])):
+            code = _for_gpu(contents, output, level, cpu, before=before, checkpoint=said(checkpoint), strict=strict)
+        output.write_text(code) if str(output) != "-" else sys.stdout.write(code)
+        return
     parts = []
-    for source in sources:
+    for source, data in zip(sources, contents, strict=True):
         with end_told(f"reading {source}", _tell, _FAILED):
-            parts.append(read_ir(sys.stdin.buffer.read() if str(source) == "-" else source.read_bytes(), str(source)))
+            parts.append(read_ir(data, str(source)))
     whole = parts[0] if len(parts) == 1 else LLVMModule.linked(parts)
     for name in ignored(whole.text()):
         click.echo(
@@ -330,6 +337,18 @@ def opt(
         sys.stdout.buffer.write(data)
     else:
         output.write_bytes(data)
+
+
+def _for_gpu(contents: Sequence[bytes], output: Path, level: int, cpu: str, **options: Any) -> str:
+    """The program for a GPU with its derivatives: LLVM assembly, or PTX for a file that is called so."""
+    from llgrad.gpu.program import differentiate_device
+    from llgrad.llvm.gpu import ARCHITECTURE, ptx
+
+    if len(contents) > 1:
+        raise ArgumentError("several modules for a GPU", fix="link them first: llvm-link a.bc b.bc -o all.bc")
+    cpu = ARCHITECTURE if cpu == "native" else cpu
+    made = differentiate_device(contents[0], level, cpu, **options)
+    return ptx(made, cpu) if output.suffix == ".ptx" else made
 
 
 def _watch(print_after: Sequence[str], print_before_all: bool) -> Watch:

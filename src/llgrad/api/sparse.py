@@ -23,8 +23,11 @@ from numpy.typing import NDArray
 
 from llgrad.api import colouring
 from llgrad.api.colouring import Colouring, Pattern, Probe
-from llgrad.api.derivatives import Derivative, Names, Options, dispatched, require_same
+from llgrad.api.derivatives import Derivative, dispatched
+from llgrad.api.directions import require_same
 from llgrad.api.jacobian import REVERSE_COST
+from llgrad.api.names import Names
+from llgrad.api.options import Options
 from llgrad.api.second_order import Second
 from llgrad.api.sparsity import Inputs, pattern, result_format, sets_of, symmetric
 from llgrad.autodiff.requests.request import Act, Mode
@@ -93,7 +96,7 @@ class Sweeps:
                 restore(values, before)
             for lane, start in zip(lanes, starts, strict=True):
                 self._fill(lane, start)
-            results = derivative._sweep(values, lanes, numbers, disjoint)
+            results = derivative._sweep(values, lanes, [[n] for n in numbers], disjoint)
             if self.forward and self.stateful and len(self.chunks) > 1:
                 one = derivative._value(values, results)
                 require_same(derivative.signature.name, one if value is None else value, one)
@@ -141,8 +144,7 @@ class SecondSweeps:
         for first, end in chunks(self.count, self.width):
             if first:
                 restore(values, before)
-            some = [d[0] if derivative.single else tuple(d) for d in self.directions[first:end]]
-            found = derivative._products(values, seed, some, disjoint)
+            found = derivative._products(values, derivative.seeds(seed), self.directions[first:end], disjoint)
             vectors += [inputs.joined([f] if derivative.single else f) for f in found]
         return vectors
 
@@ -461,7 +463,7 @@ def sparse_jacobian(
     mode   "forward" or "reverse"; by default what needs fewer sweeps
     sparsity  the pattern, as a matrix of SciPy's or NumPy's; by default it is found at the first call (`sparsity`)
     probe  compare each matrix with a derivative along a random direction, which finds entries that the pattern lacks
-    options  see `derivatives.Options`
+    options  see `options.Options`
 
     Rows and columns count elements in C order. Raises as `jacobian`; ArgumentError where a pattern that was given lacks
     entries.

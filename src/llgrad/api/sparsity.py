@@ -21,13 +21,16 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from llgrad.api.colouring import Pattern, columns, members
-from llgrad.api.derivatives import LANES, Derivative, Names, Options, dispatched, require_same
+from llgrad.api.derivatives import LANES, Derivative, dispatched
+from llgrad.api.directions import require_real, require_same
+from llgrad.api.names import Names
+from llgrad.api.options import Options
 from llgrad.api.second_order import Second
 from llgrad.autodiff.requests.request import Act, Mode, Request
 from llgrad.autodiff.sweeps.bit_sets import CAPACITY
 from llgrad.errors import ArgumentError, at_the_caller
 from llgrad.execution.library import ForeignFunction
-from llgrad.execution.passing import Table, laid
+from llgrad.execution.passing import laid
 from llgrad.signature import Scalar
 
 Sets = NDArray[np.uint64]
@@ -50,9 +53,7 @@ class Inputs:
         value, name = self.values[n], self.derivative._name(n)
         if value is None:
             raise ArgumentError(f"argument {name!r} is None, but its derivative is wanted")
-        if isinstance(value, Table) or isinstance(value, np.ndarray) and value.dtype.names is not None:
-            what = "is a list of arrays" if isinstance(value, Table) else "holds structs"
-            raise ArgumentError(f"argument {name!r} {what}: its Jacobian is no matrix", fix="use vjp or jvp")
+        require_real(value, name, "Jacobian", "vjp or jvp")
         return np.shape(value)
 
     def format(self, n: int) -> np.dtype[Any]:
@@ -113,7 +114,8 @@ class JacobianSets(Derivative):
     def request_for(self, disjoint: bool, width: int = 1) -> Request:
         return replace(super().request_for(disjoint, width), sets=True, strong_zero=False)
 
-    def outputs(self, values: Sequence[Any]) -> int:
+    def rows(self, values: Sequence[Any]) -> int:
+        """How many the pattern has."""
         return 1 if self.of is None else int(np.size(values[self.of]))
 
     def formats(self, inputs: Inputs) -> list[np.dtype[Any]]:
@@ -124,7 +126,7 @@ class JacobianSets(Derivative):
         del seed
         values, t = inputs.values, result_format(self, inputs.values)
         given = [inputs.parts(s, _as_floats) for s in sets]
-        lanes = [self._shadows(values, None, g[0] if self.single else g) for g in given]
+        lanes = [self._shadows(values, g) for g in given]
         results = self._sweep(values, lanes, given, self._disjoint(values))
         found = [self._derivatives(lane, results, n, len(lanes)) for n, lane in enumerate(lanes)]
         return self._value(values, results), [_as_sets(f, t) for f in found]
@@ -136,7 +138,8 @@ class HessianSets(Second):
     def request_for(self, disjoint: bool, width: int = 1) -> Request:
         return replace(super().request_for(disjoint, width), sets=True, strong_zero=False)
 
-    def outputs(self, values: Sequence[Any]) -> int:
+    def rows(self, values: Sequence[Any]) -> int:
+        """How many the pattern has."""
         return Inputs(self, values).size
 
     def formats(self, inputs: Inputs) -> list[np.dtype[Any]]:
@@ -148,8 +151,7 @@ class HessianSets(Second):
         most = 1 if Act.OUT in self.acts else len(sets)
         found: list[Any] = []
         for start in range(0, len(sets), most):
-            part = [g[0] if self.single else tuple(g) for g in given[start : start + most]]
-            found += self._products(values, seed, part, self._disjoint(values))
+            found += self._products(values, self.seeds(seed), given[start : start + most], self._disjoint(values))
         lanes = []
         for one in found:
             parts = zip(self.wrt, [one] if self.single else one, strict=True)
@@ -163,7 +165,7 @@ Sweeps = JacobianSets | HessianSets
 def pattern(derivative: Sweeps, values: Sequence[Any], seed: Any = None) -> Pattern:
     """The pattern of the matrix at the arguments given. Arrays that the function writes are left as one run leaves
     them."""
-    inputs, count = Inputs(derivative, values), derivative.outputs(values)
+    inputs, count = Inputs(derivative, values), derivative.rows(values)
     sizes = derivative.formats(inputs)
     capacity = min(_CAPACITIES[t.itemsize] for t in sizes)
     before = [_copy(v) if derivative._may_write(n, v) else None for n, v in enumerate(values)]
@@ -294,7 +296,7 @@ def sparsity(
 
     wrt    a name or position, or a tuple of them: the columns are the elements of the first, then of the next
     of     the pointer through which the function writes its result; by default its returned float
-    options  see `derivatives.Options`
+    options  see `options.Options`
 
     The pattern is that of the run (docs/sparse.md). Raises as `jacobian`, UnsupportedError where sets cannot follow.
     """

@@ -45,6 +45,7 @@ from llgrad.ir.module import Module
 from llgrad.ir.types import I1, I32, PTR, VOID, ArrayType, FloatType, FunctionType, PointerType, StructType, Type
 from llgrad.ir.values import Alloca, Attribute, Block, Call, Function, GlobalVariable, Instruction, Return, Undef
 from llgrad.llvm.assembly import STATIC
+from llgrad.models.gpu import DEVICE
 from llgrad.rules.library import LIKE
 from llgrad.transforms.canonical.teams import FORK, is_fork
 from llgrad.transforms.symbols.address_taken import DISPATCH
@@ -236,7 +237,7 @@ class Derivation:
             a.attributes = kept
         target.linkage = "internal" if request not in self.roots else "external"
         # What the program wants apart stays apart: LLVM takes twice as long for all sweeps inlined into one function.
-        words = ("nounwind", "noinline") if request not in self.roots else ("nounwind",)
+        words = ("nounwind", "convergent", DEVICE, *(("noinline",) if request not in self.roots else ()))
         target.attributes = tuple(a for a in source.attributes if a.name in words)
         if is_fork(source):
             target.attributes += (Attribute(FORK, request.mode.name, string=True),)

@@ -13,7 +13,7 @@ import os
 from collections.abc import Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 from msgspec.structs import replace
@@ -63,6 +63,8 @@ def load(
     mpi          the sources are MPI's: compiled and linked as `mpicc` does ($MPICC, if that is set); docs/parallel.md
     vector_math  let loops call the vector versions of exp, log, sin, … (at most 4 ulp wrong)
 
+    A file in CUDA's language, `kernels.cu`, is a library of kernels: docs/gpu.md.
+
     Raises SourceError, CompilerError (with the compiler's own words), ArgumentError.
     """
     if optimize not in range(4):
@@ -70,6 +72,11 @@ def load(
     if isinstance(flags, str):
         raise ArgumentError("flags must be a list of strings", fix=f"flags={flags.split()!r}")
     several: Any = [paths] if isinstance(paths, str | os.PathLike) or not isinstance(paths, Iterable) else paths
+    if len(several) == 1 and str(several[0]).endswith(".cu"):
+        from llgrad.gpu import launching
+
+        kernels = launching.load(Path(several[0]), [f for f in flags if isinstance(f, str)])
+        return cast(Library, kernels)  # as far as attributes go
     listed = [written(p) if is_module(p) else p for p in several]
     if bad := [p for p in listed if not isinstance(p, str | os.PathLike)]:
         raise ArgumentError(f"{bad[0]!r} is no path", fix='llgrad.load("file.c"), or a list of paths')

@@ -85,7 +85,7 @@ class LLVMModule:
         text = quirks.without_double_places(quirks.without_lost_labels(text))
         if _names_cpu(text):  # those that stand in groups go before LLVM reads the text
             text = edits.strip_attributes(text, edits.CPU_ATTRIBUTES)
-        ref = _parsed(lambda context: llvm.parse_assembly(text, context))
+        ref = parsed(lambda context: llvm.parse_assembly(text, context))
         return cls._checked(ref, text)
 
     @classmethod
@@ -96,7 +96,7 @@ class LLVMModule:
             raise ParseError("this is not LLVM bitcode", cause="its first bytes are not 'BC' 0xC0DE")
         if not trusted:
             run_job("check", data)
-        return cls._checked(_parsed(lambda context: llvm.parse_bitcode(data, context)), None)
+        return cls._checked(parsed(lambda context: llvm.parse_bitcode(data, context)), None)
 
     @classmethod
     def read(cls, data: bytes, *, trusted: bool = True) -> LLVMModule:
@@ -216,7 +216,7 @@ class LLVMModule:
     @classmethod
     def of_part(cls, part: Part) -> LLVMModule:
         """A module of its own of a part."""
-        return cls(_parsed(lambda context: llvm.parse_bitcode(part.bitcode, context)), part.hazards)
+        return cls(parsed(lambda context: llvm.parse_bitcode(part.bitcode, context)), part.hazards)
 
     # Changing
 
@@ -443,7 +443,7 @@ class LLVMModule:
         manager.run(place, builder)
 
     def _take(self, bitcode: bytes) -> None:
-        self._ref, self._printed = _parsed(lambda context: llvm.parse_bitcode(bitcode, context)), None
+        self._ref, self._printed = parsed(lambda context: llvm.parse_bitcode(bitcode, context)), None
 
     def emit(self, machine: llvm.TargetMachine, *, assembly: bool) -> bytes:
         """Machine code of this module, which is spent afterwards; use `codegen.emit_object`.
@@ -484,7 +484,7 @@ def _adder(manager: type, name: str) -> str:
 _WRITTEN = "correct it, or write it again with its compiler (of LLVM 22 or older)"
 
 
-def _parsed(parse: Any) -> llvm.ModuleRef:
+def parsed(parse: Any) -> llvm.ModuleRef:
     """What `parse` reads into a context of its own; `ParseError` in LLVM's words.
 
     The finalizer holds the context outside any reference cycle the module may be in: Python's collector would

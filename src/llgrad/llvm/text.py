@@ -21,6 +21,7 @@ _ATTRIBUTE = lazy_pattern(r'"[^"]*"(?:="[^"]*")?|[a-z_0-9]+(?:\((?:[^()"]|"[^"]*
 _STRING = lazy_pattern(r'"[^"\n]*"')
 _METADATA = lazy_pattern(r"\n![^\n]*")
 _NOTHING = '"llgrad-stripped"'  # LLVM refuses empty groups; an unknown string means nothing to it
+_SPACES = lazy_pattern(r'("[^"\n]*")| addrspace\(\d+\)|\baddrspacecast\b')
 _COMMENT = lazy_pattern(r";[^\n]*")
 
 # What can end the process inside LLVM's passes or code generator though it parses and verifies: the words that
@@ -70,6 +71,15 @@ def _compiled(found: _Hazards) -> list[tuple[str, tuple[str, ...], re.Pattern[st
 
 
 _WHERE = [_compiled(found) for found in (_ANYWHERE, _INTRINSICS, _CALLS)]
+
+
+def without_address_spaces(text: str) -> str:
+    """One address space for all pointers; what stands in quotes stays.
+
+        load float, ptr addrspace(3) %p     ->  load float, ptr %p
+        addrspacecast (ptr addrspace(1) @a to ptr)  ->  bitcast (ptr @a to ptr)
+    """
+    return _SPACES.sub(lambda m: m[1] or ("bitcast" if m[0] == "addrspacecast" else ""), text)
 
 
 def strip_attributes(text: str, names: Iterable[str]) -> str:

@@ -14,7 +14,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from llgrad.models import mpi
+from llgrad.models import gpu, mpi
 from llgrad.support.lazy_pattern import lazy_pattern
 
 Memory = Literal["none", "args", "any"]
@@ -328,6 +328,7 @@ _BY_NAME: tuple[tuple[str, Effects], ...] = (
     (r"cblas_i[sd]am(?:ax|in)|i[sd]am(?:ax|in)_", _READS),  # BLAS: where the largest element is
     (r"ilaenv(?:2stage)?_|lsame_|[sd]lamch_", _READS),  # LAPACK: sizes of blocks, letters, constants
     (rf"llvm\.(?:{_INTEGER}|{_REMARK})(?:\..*)?", _PURE),
+    (gpu.PURE, _PURE),
     # what clang adds to look for undefined behaviour, and to count
     (r"__sanitizer_cov_\w+", _READS),
     (r"__ubsan_handle_\w+_abort", _STOPS),

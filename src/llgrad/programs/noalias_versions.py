@@ -45,6 +45,7 @@ from llgrad.ir.values import Argument, Attribute, Function
 from llgrad.ir.write import write
 from llgrad.llvm import LLVMModule
 from llgrad.llvm.assembly import spelt
+from llgrad.models.gpu import DEVICE
 from llgrad.programs import derivatives
 from llgrad.programs.derivatives import Derived
 from llgrad.programs.promoted_pointers import promote
@@ -159,6 +160,8 @@ def versions(text: str, request: Request, level: int) -> Versions | str:
         return "one version: its pointers are apart" if request.disjoint else "one version: shadows may be primals"
     module = parse(text)
     root = module.function(own_names.own_name(request.function))
+    if root.attribute(DEVICE) is not None:
+        return "one version: the threads of a block take the same way"
     request, ahead = promote(module, root, request)
     pointers = [a for a in root.arguments if isinstance(a.type, PointerType)]
     if any(a.type != PTR for a in pointers):

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from llgrad.errors import UnsupportedError
 from llgrad.models.effects import Allocator, Deallocator, Effects, listed
 
-from . import complex_functions, libm, scalar, special_functions
+from . import complex_functions, libdevice, libm, scalar, special_functions
 from .constants import FORMATS, SUFFIXES
 from .rule import Rule
 
@@ -167,6 +167,9 @@ def lookup(symbol: str) -> Entry | None:
         return lookup(re.split(r"[.$]", symbol.removeprefix(LIKE))[0].replace("-", "."))
     if symbol in _OWN:
         return _OWN[symbol]
+    if symbol.startswith(libdevice.PREFIX):
+        found = libdevice.lookup(symbol)
+        return Entry(*found) if found is not None else None
     if symbol.startswith(PARTS):
         whole = _table().get(symbol.removeprefix(PARTS))
         return replace(whole, shape="pair") if whole is not None and whole.shape == "byval" else None

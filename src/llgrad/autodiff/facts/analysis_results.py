@@ -30,6 +30,7 @@ from llgrad.analysis.valueflow.dead_bytes import Unread
 from llgrad.analysis.valueflow.tagged_unions import turns
 from llgrad.autodiff.emit.helpers import WORDS, Copied
 from llgrad.autodiff.emit.no_rule import no_rule, without_others
+from llgrad.autodiff.facts.device_threads import DeviceThreads
 from llgrad.autodiff.facts.dupnoneed import Unwanted
 from llgrad.autodiff.facts.float_marks import Marked
 from llgrad.autodiff.facts.team_memory import Teams
@@ -323,7 +324,7 @@ class Facts:
 
         A callee of a combined root has two sweeps as well, but both run in one call of the root.
         """
-        if self.teams.may_change(reader):
+        if self.teams.may_change(reader) or self.device.may_change(reader):
             return True
         handed_out = split and (self.apart or bool(self.memory.callers(self.root)))
         return self.changes.overwritten_after(reader, returns_to=handed_out, frees=self.frees_at_once)
@@ -336,12 +337,18 @@ class Facts:
 
     @cached_property
     def teams(self) -> Teams:
-        """What several threads run and reach."""
+        """What the threads of a team of OpenMP run and reach."""
         return Teams(self.memory)
 
+    @cached_property
+    def device(self) -> DeviceThreads:
+        """What the threads of a GPU share."""
+        return DeviceThreads(self.memory)
+
     def adds_with_others(self, i: Instruction, pointer: AnyValue) -> bool:
-        """May other threads of a team add to the adjoints that `i` adds to, behind a pointer?"""
-        return self.reverse and i.block.function in self.teams.functions and not self.teams.is_private(pointer)
+        """May other threads add to the adjoints that `i` adds to, behind a pointer, at the same time?"""
+        in_team = i.block.function in self.teams.functions and not self.teams.is_private(pointer)
+        return self.reverse and (in_team or not self.device.is_private(pointer))
 
     # --- calls
 

@@ -20,9 +20,10 @@ from llgrad.analysis.bits.byte_moves import moves
 from llgrad.analysis.memory.call_effects import is_column, tape_call
 from llgrad.autodiff.emit.float_checks import conditions
 from llgrad.autodiff.facts.analysis_results import Facts
+from llgrad.autodiff.facts.device_threads import is_barrier
 from llgrad.autodiff.facts.team_memory import mirrored
 from llgrad.errors import UnsupportedError
-from llgrad.ir.types import I64, IntType, PointerType
+from llgrad.ir.types import I64, IntType, PointerType, is_float
 from llgrad.ir.values import (
     Alloca,
     AnyValue,
@@ -50,6 +51,7 @@ from llgrad.ir.values import (
     Unary,
 )
 from llgrad.models.effects import Allocator
+from llgrad.models.gpu import BLOCK, INTRINSIC, MIRRORED, NVVM
 from llgrad.rules import library
 from llgrad.rules.rule import Rule
 from llgrad.transforms.legalize.exceptions_to_results import with_returned_exceptions
@@ -103,6 +105,12 @@ class Mirror(Struct, frozen=True):
     name: str
 
 
+class Barrier(Struct, frozen=True):
+    """Threads of a GPU wait for others here, and in the reverse sweep by a call of this function."""
+
+    name: str
+
+
 class Number(Struct, frozen=True):
     """What may be an active float is taken for a number: that it is none is tested."""
 
@@ -111,7 +119,7 @@ class Nothing(Struct, frozen=True):
     """The reverse sweep does nothing here."""
 
 
-Effect = Partials | Linear | Memory | CallBody | Allocate | Free | Mirror | Number | Nothing
+Effect = Partials | Linear | Memory | CallBody | Allocate | Free | Mirror | Barrier | Number | Nothing
 NOTHING, LINEAR, NUMBER = Nothing(), Linear(), Number()
 COPIES = ("llvm.memcpy.", "llvm.memmove.", "llvm.memset.")
 LIBC_COPIES = {"memcpy": "memcpy", "memmove": "memmove", "memset": "memset"}
@@ -204,8 +212,9 @@ def copy_name(call: Call) -> str | None:
 def _call(facts: Facts, i: Call) -> Effect:
     if facts.reverse and i.block.function in facts.teams.functions and (found := _in_team(facts, i)) is not None:
         return found
-    name = copy_name(i)
-    if name is not None:
+    if facts.reverse and (is_barrier(i) or facts.device.waits(i)):
+        return _barrier(facts, i) if is_barrier(i) else _call_body(facts, i)
+    if (name := copy_name(i)) is not None:
         return _copy(facts, i, name)
     if is_column(i):
         return NOTHING
@@ -228,6 +237,15 @@ def _call(facts: Facts, i: Call) -> Effect:
     return NOTHING if _is_idle(facts, i) else _call_body(facts, i)
 
 
+def _barrier(facts: Facts, i: Call) -> Effect:
+    assert i.called_function is not None
+    way = MIRRORED.get(i.called_function.name)
+    kept = i.arguments[:1] if way == BLOCK else i.arguments
+    if way is None or not all(isinstance(a, ConstInt) for a in kept):
+        raise _refuse(facts, i, f"the barrier {i.called_function.name.replace(INTRINSIC, NVVM)}")
+    return Barrier(way)
+
+
 def _copy(facts: Facts, i: Call, name: str) -> Effect:
     if not facts.shadowed(i.arguments[0]):
         return NOTHING
@@ -235,7 +253,7 @@ def _copy(facts: Facts, i: Call, name: str) -> Effect:
     if name != "memset":
         facts.refuse_mixed(i, i.arguments[1])
         if facts.adds_with_others(i, i.arguments[1]):
-            raise _refuse(facts, i, "a copy of memory that the threads of a team share")
+            raise _refuse(facts, i, "a copy of active memory that threads share, as one,")
     return Memory(name)
 
 
@@ -315,9 +333,16 @@ def _call_body(facts: Facts, i: Call) -> Effect:
     return CallBody(callees)
 
 
+def is_sum(i: Other) -> bool:
+    """Does it add a float to memory, atomically, and nobody asks what was there?"""
+    return i.opcode == "atomicrmw" and i.detail["operation"] == "fadd" and is_float(i.type) and not i.users
+
+
 def atomic(facts: Facts, i: Other) -> Effect:
     """Nothing for integers (counters of references); refused where active floats or shadowed pointers change."""
     value = i.operands[-1]
+    if facts.device.any and is_sum(i):
+        return Memory("add") if facts.shadowed(i.operands[0]) else NOTHING
     if counts(i) and not facts.shadowed(value):
         return NOTHING
     holds = not isinstance(value.type, IntType) or facts.kinds.may_hold_float(i) or facts.shadowed(value)
@@ -366,7 +391,7 @@ def _needs(facts: Facts, i: Instruction, e: Effect) -> list[Key | None]:  # noqa
     match e:
         case Partials(rule, entry):
             found = _partial_needs(facts, i, rule, entry)
-        case Memory("load"):
+        case Memory("load" | "add"):
             found = _place(facts, i.operands[0])
         case Number():
             found = [*map(key_of, conditions(i)), *(_place(facts, i.operands[0]) if isinstance(i, Load) else ())]

@@ -109,7 +109,7 @@ class Planner:
         plan.catches = any(self.facts.is_caught(i) and not isinstance(e, Nothing) for i, e in effects.items())
         self.recurrences = recurrences(self.facts, self.function, self.flow, loops)
         self._decide(plan)
-        if not self.split:
+        if not self.split and not self.facts.device.orders(self.function):
             wanted = self._worth_fusing(plan)
             plan.fused = fused(self.facts, self.function, self.flow, plan.effects, wanted, plan.cuts)
         if plan.fused:
@@ -148,6 +148,8 @@ class Planner:
 
     def _worth_collecting(self, plan: Plan) -> list[Loop]:
         """Loops whose iterations are counted: the columns of collected adjoints have an element for each."""
+        if self.facts.device.any:  # threads add to the same places
+            return []
         chunked = {nest.root for nest in plan.nests.values() if nest.chunked}
         if self.function in self.facts.teams.functions:  # whose threads add to the same places
             return []

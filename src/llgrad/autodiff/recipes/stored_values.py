@@ -18,6 +18,8 @@ def stored(facts: Facts, function: Function, flow: Flow, v: Instruction) -> Stor
     """A store of `v` from which it can be read again."""
     if not is_float(v.type) or function is not facts.root or facts.apart or facts.runtime_activity:
         return None
+    if facts.device.orders(function):  # others may write there
+        return None
     stores = (u for u in v.users if isinstance(u, Store) and u.value is v and u.block is v.block)
     return next((s for s in stores if _stays(facts, flow, s)), None)
 

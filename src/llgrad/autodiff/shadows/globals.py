@@ -16,6 +16,7 @@ from llgrad.ir.types import I1, I8, I64, PTR, VOID, PointerType
 from llgrad.ir.values import (
     AnyConstant,
     AnyValue,
+    Attribute,
     ConstAggregate,
     ConstExpr,
     ConstInt,
@@ -28,6 +29,8 @@ from llgrad.ir.values import (
     Undef,
 )
 from llgrad.ir.write_values import reference
+from llgrad.llvm.assembly import STATIC
+from llgrad.models.gpu import CLEAR, SHARED, SPACE
 
 _INITIAL = ".initial"  # the contents with which the shadow of a constant begins, if it may change
 
@@ -87,14 +90,26 @@ def _global_shadow(facts: Facts, module: Module, g: GlobalVariable, lane: int) -
             cause=f"it is declared as {g.value_type}, and defined elsewhere",
             fix="add the source file that defines it, declare it with its size, or mark what uses it as inactive",
         )
+    if facts.device.any and not g.constant and not _is_of_block(g):
+        raise UnsupportedError(
+            f"active values in @{g.name.removeprefix(STATIC)}, a variable of the GPU's",
+            cause="all threads would clear its shadow, each when it begins", fix="pass a pointer to the kernel instead",
+        )  # fmt: skip
     if name not in module.globals:
         shadow = GlobalVariable(name, g.value_type, zero(g.value_type))
         shadow.linkage, shadow.align = "internal", max(g.align, 16)
-        shadow.prefix = tuple(word for word in g.prefix if is_thread_local(word))
+        shadow.suffix = g.suffix if _is_of_block(g) else ""
+        kept = is_thread_local if not _is_of_block(g) else "externally_initialized".__eq__
+        shadow.prefix = tuple(word for word in g.prefix if kept(word))
         module.add(shadow)
         if g.constant and g.initializer is not None:
             _fill_shadow(facts, module, shadow, _shadow_contents(facts, module, g.initializer, lane))
     return module.globals[name]
+
+
+def _is_of_block(g: GlobalVariable) -> bool:
+    """Is it in the shared memory of a block of a GPU's threads?"""
+    return f'"{SPACE}{SHARED}"' in g.suffix
 
 
 def _fill_shadow(facts: Facts, module: Module, shadow: GlobalVariable, contents: AnyConstant) -> None:
@@ -127,6 +142,11 @@ def is_thread_local(word: str) -> bool:
 def clear(b: Builder, module: Module, shadow: GlobalVariable) -> None:
     """Write what the shadow begins with."""
     size = i64(module.layout.alloc_size(shadow.value_type))
+    if _is_of_block(shadow):  # the threads of a block clear it together
+        clears = declare(module, CLEAR, VOID, [PTR, I64])
+        clears.attributes = (Attribute("convergent"), Attribute("nounwind"))
+        b.call(clears, [shadow, size])
+        return
     if (first := module.globals.get(shadow.name + _INITIAL)) is not None:
         memcpy = declare(module, "llvm.memcpy.p0.p0.i64", VOID, [PTR, PTR, I64, I1])
         b.call(memcpy, [shadow, first, size, const_int(I1, 0)])

@@ -14,10 +14,12 @@ from llgrad.analysis.bits.byte_moves import Moves, moves
 from llgrad.analysis.cfg.flow import Loop
 from llgrad.autodiff.emit import float_checks, helpers, non_finite, tape
 from llgrad.autodiff.emit.alias_scopes import mark
+from llgrad.autodiff.emit.atomic_sums import add_atomically
 from llgrad.autodiff.emit.expressions import EmitAlgebra, is_choice, of_choice
-from llgrad.autodiff.emit.team_calls import add_atomically, mirror
+from llgrad.autodiff.emit.team_calls import barrier, mirror
 from llgrad.autodiff.facts.reverse_uses import (
     Allocate,
+    Barrier,
     CallBody,
     Linear,
     Memory,
@@ -59,6 +61,7 @@ from llgrad.ir.values import (
     InsertElement,
     Instruction,
     Load,
+    Other,
     Phi,
     Select,
     Store,
@@ -180,21 +183,27 @@ class Adjoints(Used):
         if self.facts.active(v):
             self.add(v, leaves)
 
-    def accumulate(self, address: AnyValue, t: Type, value: AnyValue, shadow: bool = False) -> None:
+    def accumulate(self, address: AnyValue, t: Type, value: AnyValue, shadow: bool = False, align: int = 1) -> None:
         """Add to an adjoint: a stack cell, or `shadow` memory."""
-        old = Load(t, address, 1)
+        old = Load(t, address, align)
         self.b.insert(old)
-        new = self.b.store(self.adjoint_op("fadd", old, value), address)
+        new = self.b.store(self.adjoint_op("fadd", old, value), address, align)
         if shadow:
             mark(self.module, old, "shadow")
             mark(self.module, new, "shadow")
 
-    def take_memory(self, address: AnyValue, t: Type) -> AnyValue:
+    def _align(self, i: Load | Store, offset: int, shared: bool = False) -> int:
+        """The alignment of a shadow: that of the primal on a GPU, where less is slow, and of what threads add to
+        atomically; else none is asked for."""
+        asked = shared or self.facts.device.any
+        return 1 if not asked else min(i.align, offset & -offset) if offset else i.align
+
+    def take_memory(self, address: AnyValue, t: Type, align: int = 1) -> AnyValue:
         """The adjoint in shadow memory, which is clear from now on."""
-        old = Load(t, address, 1)
+        old = Load(t, address, align)
         mark(self.module, old, "shadow")
         self.b.insert(old)
-        mark(self.module, self.b.store(zero(t), address), "shadow")
+        mark(self.module, self.b.store(zero(t), address, align), "shadow")
         return old
 
     def adjoint_op(self, op: str, a: AnyValue, b: AnyValue) -> AnyValue:
@@ -241,12 +250,19 @@ class Adjoints(Used):
                 self.call_body(i, callees)
             case Allocate():
                 self.unallocate(i)
-            case Mirror(name):
-                given = [*i.operands[:-1], *([i] if i.type == I64 else [])]
-                mirror(self.b, self.module, name, [self.get(v) for v in given])
+            case Mirror() | Barrier() as shape:
+                self.wait(i, shape)
             case Number():
                 for _ in self.each_lane():
                     self.mark_number(i)
+
+    def wait(self, i: Instruction, shape: Mirror | Barrier) -> None:
+        """Wait for other threads, as the forward sweep did."""
+        if isinstance(shape, Barrier):
+            barrier(self.b, self.module, shape.name, i.operands[:-1])
+            return
+        given = [*i.operands[:-1], *([i] if i.type == I64 else [])]
+        mirror(self.b, self.module, shape.name, [self.get(v) for v in given])
 
     def test_floats(self, leaves: list[Leaf]) -> None:
         """Fail where the adjoint of a float is what is handed back by those who took it for a number."""
@@ -447,15 +463,19 @@ class Adjoints(Used):
                     shadow = self.where(p, i.type, self.nowhere)
                     shared = self.facts.adds_with_others(i, p)
                     for offset, t, value in leaves:
-                        address = self.b.offset(shadow, offset)
+                        place, align = self.b.offset(shadow, offset), self._align(i, offset, shared)
                         if shared:
-                            add_atomically(self.b, self.facts.layout, address, t, value, i.align)
+                            add_atomically(self.b, place, t, value, align, self.facts.span(i))
                         else:
-                            self.accumulate(address, t, value, shadow=True)
+                            self.accumulate(place, t, value, shadow=True, align=align)
             case Store(value=v, pointer=p):
                 self.store(i, v, p)
             case Call():
                 self.copy(i, name)
+            case Other(operands=[p, v]):  # an atomic addition: memory keeps its adjoint
+                t = v.type
+                found = self.b.load(t, self.where(p, t, self.zeros), "", self.facts.layout.align(t))
+                self.add_active(v, [(0, t, found)])
 
     def store(self, i: Store, v: AnyValue, p: AnyValue) -> None:
         """Take the adjoint out of memory: what was there before the store does not influence what comes after."""
@@ -463,7 +483,7 @@ class Adjoints(Used):
         self.use = self.cleared(p)
         for offset, t in self.facts.float_leaves(i):
             address = self.b.offset(self.where(p, v.type, self.zeros), offset)
-            taken = self.take_memory(address, t)
+            taken = self.take_memory(address, t, self._align(i, offset))
             leaves.append((offset, t, taken))
         if self.facts.marked.is_sure_float(v) and self.facts.marked.may_be_written(i):
             self.test_floats(leaves)

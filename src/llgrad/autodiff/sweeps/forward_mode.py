@@ -13,6 +13,7 @@ from llgrad.analysis.bits.byte_moves import Moves, integer_moves, moves
 from llgrad.analysis.memory.call_effects import tape_call
 from llgrad.analysis.objects import holds_type
 from llgrad.autodiff.emit import float_checks, helpers, non_finite, tape
+from llgrad.autodiff.emit.atomic_sums import add_atomically
 from llgrad.autodiff.emit.expressions import EmitAlgebra, is_choice, of_choice, strong_product, strong_zero
 from llgrad.autodiff.facts.given_zeros import FINITE, made
 from llgrad.autodiff.facts.reverse_uses import CallBody, Free, Memory, Partials, effect, operand_parts
@@ -232,6 +233,11 @@ class ForwardSweep(Changing):
         if name == "store":
             assert isinstance(i, Store)
             self.store(i)
+            return
+        if isinstance(i, Other):  # an atomic addition
+            if self.facts.active(i.operands[1]):
+                place = self.where(i.operands[0], i.type)
+                add_atomically(self.b, place, i.type, self.shadow(i.operands[1]), i.detail["align"], self.facts.span(i))
             return
         assert isinstance(i, Call) and isinstance(i.callee, Function)
         target, source, length = i.arguments[:3]

@@ -1,0 +1,1 @@
+"""Programs for GPUs: docs/gpu.md."""
