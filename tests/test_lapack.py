@@ -232,7 +232,7 @@ def test_least_squares_by_gelss() -> None:
     grad = llgrad.grad(lib.program, wrt="v")
     for r, m, n in ((0, 6, 4), (0, 3, 5), (2, 5, 4)):
         v, u = np.random.default_rng(m + n).normal(size=(2, (r * (m + n) if r else m * n) + 2 * m))
-        given = (m, n, r, 0, 1, 1e-9)
+        given: tuple[Any, ...] = (m, n, r, 0, 1, 1e-9)
         np.testing.assert_allclose(grad(v, *given) @ u, difference(lib.program, v, u, given), rtol=1e-5, atol=1e-5)
 
 
