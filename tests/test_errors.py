@@ -20,7 +20,7 @@ def test_errors_quote_the_source(source: Source) -> None:
     with pytest.raises(errors.NoRuleError) as caught:
         llgrad.grad(llgrad.load(path).f)(1.0)
     first, line, caret, *_ = str(caught.value).splitlines()
-    assert first.endswith("quoted.c:3:13: no derivative for the call of special [no-rule]")
+    assert first.endswith("quoted.c:3:13: no derivative for the call of special, in the derivative of f [no-rule]")
     assert (line, caret) == ("  | \treturn 2 * special(x);", "  | \t           ^")
     path.write_text("\n\n" + " " * 300 + "return 2 * special(x);" + " " * 300)
     cut = ["  | " + " " * 49 + "return 2 * special(x);", "  | " + " " * 60 + "^"]

@@ -385,7 +385,8 @@ double g(const double *other) { return other[0]; }
     text = re.sub(r"%(weights|other)\b", "%arg1", re.sub(r"%n\b", "%arg", prepared(source)))
     error = UnsupportedError("bytes 0 to 7 of %arg1 and %arg", cause="%arg2 is new")
     say_in_source(error, parse(text), "f")
-    assert error.message == str(error.args[0]) == "bytes 0 to 7 of argument weights and argument n"
+    assert error.message == error.args[0]
+    assert error.message == "bytes 0 to 7 of argument weights and argument n, in the derivative of f"
     assert error.cause == "%arg2 is new" and error.span is not None and error.span.line == 2
 
 

@@ -444,7 +444,7 @@ def test_what_calls_other_units_names_the_function(here: Path, capfd: pytest.Cap
         return s;
     }""")
     assert cc("-O2", "-c", "--derivative", "loss", "loss.c") == 1
-    assert "no derivative for the call of model [no-rule]" in capfd.readouterr().err
+    assert "no derivative for the call of model, in the derivative of loss [no-rule]" in capfd.readouterr().err
 
 
 def test_include_dir() -> None:

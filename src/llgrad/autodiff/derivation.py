@@ -146,6 +146,7 @@ class Derivation:
             name = shadow.name.rpartition(".shadow")[0].removeprefix(STATIC)
             raise UnsupportedError(
                 f"thread-local variable {name} in a split derivative",
+                span=self.module.definition(name) if name in self.module.globals else None,
                 cause="the reverse sweep may run on another thread, where it is another variable",
                 fix="ask for the derivative in one call, or make the variable a parameter",
             )
@@ -165,6 +166,7 @@ class Derivation:
             if request.function in self.registered.lost:
                 raise UnsupportedError(
                     f"a derivative of a derivative passes through {source.name}, which has a rule of the user's",
+                    span=self.module.definition(source.name),
                     cause="the inner derivative called it for its value, which the rule did not return",
                     fix="let the rule return {tape, value}, or in forward mode {value, tangent}",
                 )
@@ -181,6 +183,7 @@ class Derivation:
             if is_opaque(source) and not source.is_declaration:
                 raise UnsupportedError(
                     f"a pointer leads to {source.name.removeprefix(LIKE).partition('.')[2]}, whose body does not count",
+                    span=self.module.definition(source.name),
                     cause="it is declared to be like a function of a library, and takes or returns structs in memory",
                     fix="call it by its name",
                 )
@@ -286,7 +289,7 @@ class Derivation:
             whole = isinstance(a.type, StructType | ArrayType) and self.facts.kinds.may_hold_float(a)
             if act is Act.DUP and not forward and whole and self.facts.activity.active(a):
                 raise UnsupportedError(
-                    f"{f.name} is passed active floats and pointers in one struct",
+                    f"{f.name} is passed active floats and pointers in one struct", span=self.module.definition(f.name),
                     cause="it calls itself, or is called through a pointer: others are inlined",
                     fix="pass the members one by one",
                 )  # fmt: skip

@@ -172,6 +172,7 @@ def derived(
         except RecursionError as error:
             raise UnsupportedError(
                 f"what @{requests[0].function} computes is nested too deeply to be analysed",
+                span=module.definition(requests[0].function),
                 cause="an analysis that follows values from one to the next came to the end of Python's stack",
                 fix="differentiate a smaller part of it, or sys.setrecursionlimit(10000) before",
             ) from error

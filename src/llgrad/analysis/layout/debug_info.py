@@ -430,15 +430,13 @@ def _source_names(
 def say_in_source(error: UnsupportedError, module: Module, root: str, called: Called = argument_name) -> None:
     """Say where the function is, where an error has no line, and what the source calls its parameters (`called`).
 
-    Where there is no line, for want of debug info, the file and the function are named.
+    The function that is differentiated is named, and where there is no line, for want of debug info, the file.
     """
     if error.span is None or not error.span.line:
         error.span = module.definition(root) or error.span
     own = root.removeprefix("llgrad.root.")
     if error.span is None and module.source_filename:
         error.span = Span(module.source_filename)
-    if (error.span is None or not error.span.line) and not re.search(rf"\b{re.escape(own)}\b", error.message):
-        error.message = f"{error.message}, in the derivative of {own}"
     if words := {a or b for m in (error.message, error.cause) for a, b in _UNNAMED.findall(m)}:
         mentioned = {*re.findall(r"[\w.$]+", error.message)}
         names = _source_names(module, words, mentioned, root, called)
@@ -448,4 +446,10 @@ def say_in_source(error: UnsupportedError, module: Module, root: str, called: Ca
             return f"argument {names[word]}" if word in names else m[0]
 
         error.message, error.cause = _UNNAMED.sub(named, error.message), _UNNAMED.sub(named, error.cause)
+    node = module.globals[root].metadata.get("dbg") if root in module.globals else None
+    said = (text(module.node(node).fields.get("name")) if node is not None and node.id >= 0 else "") or own
+    if not said.startswith("llgrad.") and not any(
+        re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.])", error.message) for name in (own, said)
+    ):
+        error.message = f"{error.message}, in the derivative of {said}"
     error.args = (error.message,)

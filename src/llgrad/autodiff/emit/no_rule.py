@@ -90,11 +90,11 @@ def refuse(module: Module) -> bool:
     `std::async` and its kin are refused before minutes are spent on what they are made of: what waits for a value, and
     what is thrown to that.
     """
-    if any(f.is_declaration and f.name.startswith(_STARTS) for f in module.functions) and any(
-        not f.is_declaration and _PROMISE.match(f.name) for f in module.functions
-    ):
+    promises = [f for f in module.functions if not f.is_declaration and _PROMISE.match(f.name)]
+    if promises and any(f.is_declaration and f.name.startswith(_STARTS) for f in module.functions):
         raise NoRuleError(
             "no derivative for std::async, std::promise and std::packaged_task",
+            span=module.definition(promises[0].name),
             cause="active floats would be led to another thread and back, and a derivative runs in one",
             fix="call the function itself, in the calling thread",
         )
@@ -104,6 +104,7 @@ def refuse(module: Module) -> bool:
             name = getattr(call.called_function, "name", "").split(".")[3]
             raise UnsupportedError(
                 f"{name} rounds by a mode that the program sets within what is differentiated",
+                span=module.place(call),
                 cause="a derivative computes some values anew, in the mode that holds then",
                 fix="use floor, ceil, trunc or roundeven, each of which rounds in one way",
             )

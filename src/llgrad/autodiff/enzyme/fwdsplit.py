@@ -256,6 +256,7 @@ class _Twin:
     def refused(self, i: Instruction) -> UnsupportedError:
         return UnsupportedError(
             f"{self.f.name} cannot be run again from a tape, as {SPLIT} asks",
+            span=self.f.module.place(i) if self.f.module is not None else None,
             cause=f"it has: {write_instruction(i).strip()[:80]}",
             fix="ask for __enzyme_fwddiff where memory has not changed",
         )  # fmt: skip

@@ -78,7 +78,7 @@ def _say_kinds(module: Module, f: Function, a: Argument, said: str) -> None:
     words = re.findall(r"\[\s*(-?\d+(?:\s*,\s*-?\d+)*)\s*\]\s*:\s*(?:Float@)?(\w+)", said)
     if not words:
         raise UnsupportedError(
-            f"{TYPE}={said} of parameter {a.name} of {f.name} cannot be read",
+            f"{TYPE}={said} of parameter {a.name} of {f.name} cannot be read", span=module.definition(f.name),
             fix='write it as "{[-1]:Pointer, [-1,0]:Float@double}"',
         )  # fmt: skip
     b = Builder(f.entry, Names(v.name for v in (*f.arguments, *f.instructions())))

@@ -79,14 +79,15 @@ def _global_shadow(facts: Facts, module: Module, g: GlobalVariable, lane: int) -
     """
     if (own := next((a for a in g.attributes if a.name == SHADOW), None)) is not None:
         if lane:
-            raise UnsupportedError(f"@{g.name} has one shadow of the user's", fix="ask for width 1")
+            message, span = f"@{g.name} has one shadow of the user's", module.definition(g.name)
+            raise UnsupportedError(message, span=span, fix="ask for width 1")
         return module.globals[str(own.value)]
     name = shadow_name(g, lane)
     if not facts.layout.known_size(g.value_type) and g.initializer is None:
         if g.name.startswith(VIRTUAL_TABLE):  # it holds code and numbers, whose shadows are themselves
             return g
         raise UnsupportedError(
-            f"@{g.name} needs a shadow, and its size is not known here",
+            f"@{g.name} needs a shadow, and its size is not known here", span=module.definition(g.name),
             cause=f"it is declared as {g.value_type}, and defined elsewhere",
             fix="add the source file that defines it, declare it with its size, or mark what uses it as inactive",
         )
