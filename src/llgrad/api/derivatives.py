@@ -351,7 +351,9 @@ class Derivative(Uncopied):
             bits = value.dtype == np.uint16
             raise ArgumentError(
                 f"argument {self._name(n)!r} has dtype {value.dtype}, which has no derivative",
-                fix="pass floats (bits of bfloats as an array of ml_dtypes.bfloat16)" if bits else "pass floats",
+                fix="pass floats (bits of bfloats as an array of ml_dtypes.bfloat16)"
+                if bits
+                else "pass floats, for structs an array of their dtype; or leave it out of wrt",
             )
         return zeros(value)
 
