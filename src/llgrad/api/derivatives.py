@@ -77,8 +77,12 @@ class Derivative(Uncopied):
         self.wrt, self.single = inputs_of(function, wrt, self.outputs)
         for n in self.wrt:
             require_active(function, self.signature.parameters[n])
+        self.output_names = [RETURN if n is None else self._name(n) for n in self.outputs]
+        self.input_names = [self._name(n) for n in self.wrt]
         self.acts = tuple(self._act(p) for p in self.signature.parameters)
         self.result = self._result_act()
+        # Does the derivative return what the function returns?
+        self.gives_result = None in self.outputs or self.has_aux and isinstance(self.signature.result, Scalar)
         self.__name__ = f"{kind}_{self.signature.name}"
         self.__doc__ = self._document()
         self.__signature__ = with_parameters(function.__signature__, EXTRA.get(kind, ()))
@@ -144,7 +148,7 @@ class Derivative(Uncopied):
         """The direction of the inputs that a call gives."""
         if given is None:
             raise ArgumentError(f"a {self.kind} needs {what}", fix=f"pass {what}=…: one for each parameter in wrt")
-        return listed(given, [self._name(n) for n in self.wrt], self.single, what)
+        return listed(given, self.input_names, self.single, what)
 
     def aux(self, values: Sequence[Any], results: Sequence[Any]) -> dict[str, Any]:
         """With `has_aux`: what a call has computed, but for the outputs."""
@@ -194,11 +198,6 @@ class Derivative(Uncopied):
         return self.outputs[0]
 
     @property
-    def output_names(self) -> list[str]:
-        """The names of the outputs."""
-        return [RETURN if n is None else self._name(n) for n in self.outputs]
-
-    @property
     def named_of(self) -> Any:
         """What `of` is for a derivative of the same outputs."""
         return self.output_names[0] if self.one_output else tuple(self.output_names)
@@ -238,7 +237,7 @@ class Derivative(Uncopied):
 
     def request_for(self, disjoint: bool, width: int = 1) -> Request:
         """What synthesis is asked for, with or without the promise that no arrays overlap."""
-        wants_result = self._gives_result()
+        wants_result = self.gives_result
         acts = spread_acts(self.signature, self.acts)
         symbol = self.signature.symbol
         return Request(symbol, self.mode, acts, self.result, wants_result, disjoint, width, **self.flags)
@@ -312,10 +311,6 @@ class Derivative(Uncopied):
             fix=f"name the output: of={outputs[-1]!r}" if outputs else "differentiate a function that returns a float",
         )
 
-    def _gives_result(self) -> bool:
-        """Does the derivative return what the function returns?"""
-        return None in self.outputs or self.has_aux and isinstance(self.signature.result, Scalar)
-
     # --- shadows
 
     def _rooms(self, values: Sequence[Any], count: int) -> dict[int, Any]:
@@ -359,7 +354,9 @@ class Derivative(Uncopied):
             bits = value.dtype == np.uint16
             raise ArgumentError(
                 f"argument {self._name(n)!r} has dtype {value.dtype}, which has no derivative",
-                fix="pass floats (bits of bfloats as an array of ml_dtypes.bfloat16)" if bits else "pass floats",
+                fix="pass floats (bits of bfloats as an array of ml_dtypes.bfloat16)"
+                if bits
+                else "pass floats, for structs an array of their dtype; or leave it out of wrt",
             )
         return zeros(value)
 
@@ -400,12 +397,14 @@ class Derivative(Uncopied):
     # --- results
 
     def _value(self, values: Sequence[Any], results: tuple[Any, ...]) -> Any:
-        found = tuple(results[0] if n is None else contents(values[n]) for n in self.outputs)
-        return found[0] if self.one_output else found
+        if self.one_output:
+            (n,) = self.outputs
+            return results[0] if n is None else contents(values[n])
+        return tuple(results[0] if n is None else contents(values[n]) for n in self.outputs)
 
     def _derivatives(self, shadows: Sequence[Any], results: tuple[Any, ...], lane: int, width: int) -> Any:
         """What one lane of a sweep found."""
-        own = results[1:] if self._gives_result() else results
+        own = results[1:] if self.gives_result else results
         if self.mode is Mode.FORWARD:
             pushed = tuple(own[lane] if n is None else contents(shadows[n]) for n in self.outputs)
             return pushed[0] if self.one_output else pushed

@@ -32,13 +32,17 @@ def listed(given: Any, names: Sequence[str], single: bool, what: str) -> Directi
 
 def batch(values: Sequence[Any], given: Direction) -> list[Direction] | None:
     """The directions in a batch, where each thing given has one axis more than its value; else None."""
-    if any(isinstance(v, Table) for v in values):  # lists of arrays: a direction a call
+    count = -1
+    for v, g in zip(values, given, strict=True):
+        if g is None:
+            continue
+        shape: tuple[int, ...] = () if isinstance(v, Table) else np.shape(g)  # (lists of arrays: a direction a call)
+        if v is None or len(shape) != np.ndim(v) + 1 or count not in (-1, shape[0]):
+            return None
+        count = shape[0]
+    if count < 1:
         return None
-    said = [(v, np.shape(g)) for v, g in zip(values, given, strict=True) if g is not None]
-    wider = [v is not None and len(s) == np.ndim(v) + 1 for v, s in said]
-    if not wider or not all(wider) or len({s[0] for _, s in said}) != 1 or not said[0][1][0]:
-        return None
-    return [[None if g is None else g[k] for g in given] for k in range(said[0][1][0])]
+    return [[None if g is None else g[k] for g in given] for k in range(count)]
 
 
 def stacked(rows: Sequence[Any]) -> Any:
