@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import pickle
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,7 +18,7 @@ from msgspec.structs import replace
 from sandbox import isolated
 
 import llgrad
-from llgrad.api import colouring
+from llgrad.api import colouring, sparse
 from llgrad.api.colouring import Pattern
 from llgrad.api.sparsity import Inputs, pattern, sets_of
 from llgrad.autodiff.requests.request import Mode, Request
@@ -334,6 +335,32 @@ def test_other_shapes_and_kept_results(lib: llgrad.Library) -> None:
     with contextlib.suppress(ValueError):
         found.eliminate_zeros()  # in its own memory, or not at all
     np.testing.assert_array_equal(made(x, 5, np.zeros(5)).toarray(), expected)
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+def test_threads(lib: llgrad.Library, monkeypatch: pytest.MonkeyPatch, mode: str) -> None:
+    """Sweeps at once give what sweeps one after the other do, also of what is written and read."""
+    monkeypatch.setattr(sparse, "WORTH_THREADS", -1.0)
+    n = 40
+    one, many = (
+        llgrad.sparse_jacobian(lib.in_place, wrt="x", of="x", mode=mode, sparsity=np.ones((n, n)), threads=t)
+        for t in (1, 3)
+    )
+    for scale in (1.0, 0.9, 0.8):
+        x, z = scale * X[:n], scale * X[:n]
+        np.testing.assert_array_equal(many(x, n).toarray(), one(z, n).toarray())
+        np.testing.assert_array_equal(x, z)
+    h = llgrad.sparse_hessian(lib.rosenbrock, wrt="x", sparsity=np.ones((n, n)), threads=3)
+    for scale in (1.0, 0.9):
+        dense = llgrad.hessian(lib.rosenbrock, wrt="x")(scale * X[:n], n)
+        np.testing.assert_allclose(h(scale * X[:n], n).toarray(), dense, rtol=1e-13)
+    (kept,) = many._made.values()
+    assert kept.sweeps.copies and len(kept.sweeps.chunks) % 3 == 0
+
+
+def test_pickling(lib: llgrad.Library) -> None:
+    made = pickle.loads(pickle.dumps(llgrad.sparse_jacobian(lib.chain, wrt="x", of="y")))
+    assert made(X[:9].copy(), 9, np.zeros(9)).nnz == 25
 
 
 def test_few_shapes_are_kept(lib: llgrad.Library) -> None:
