@@ -421,6 +421,20 @@ def test_floats_inside_are_no_wrong_pattern(lib: llgrad.Library) -> None:
     np.testing.assert_array_equal(given(X, n, np.zeros(n)).toarray(), found.toarray())
 
 
+def test_a_given_pattern_is_left_as_it_was(lib: llgrad.Library) -> None:
+    """Its entries may stand in any order, and more than once; they count whatever their values are."""
+    n = 4
+    items, starts = np.array([1, 0, 2, 0, 1, 1, 2, 3, 1, 3, 2, 2]), np.array([0, 2, 6, 9, 12])
+    given = scipy.sparse.csr_array((np.tile([1.0, -1.0], 6), items.copy(), starts.copy()), shape=(n, n))
+    found = llgrad.sparse_jacobian(lib.chain, wrt="x", of="y", sparsity=given)(X[:n].copy(), n, np.zeros(n))
+    np.testing.assert_array_equal(given.indices, items)
+    np.testing.assert_array_equal(given.indptr, starts)
+    assert found.nnz == 10
+    np.testing.assert_allclose(
+        found.toarray(), llgrad.jacobian(lib.chain, wrt="x", of="y")(X[:n].copy(), n, np.zeros(n)), rtol=1e-14
+    )
+
+
 # --- Hessians
 
 
