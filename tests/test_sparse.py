@@ -23,6 +23,7 @@ from llgrad.api.colouring import Pattern
 from llgrad.api.sparsity import Inputs, pattern, sets_of
 from llgrad.autodiff.requests.request import Mode, Request
 from llgrad.errors import ArgumentError, UnsupportedError
+from llgrad.signature import Pointer
 
 C = """
 #include <math.h>
@@ -456,6 +457,18 @@ def test_hessian_of_a_lagrangian(lib: llgrad.Library) -> None:
     dense = llgrad.hessian(lib.both, wrt=("x", "p"), of="y")(x, p, n, y, seed=weights)
     np.testing.assert_allclose(found.toarray(), np.block([list(row) for row in dense]), rtol=1e-12, atol=1e-15)
     assert found.nnz < (n + 2) ** 2
+
+
+@pytest.mark.parametrize("name", ["explicit_stack", "float_double_casts", "released_at_once"])
+def test_sets_go_through_the_code_of_gradients(name: str) -> None:
+    """Tapes, stacks, casts and memory of the program's own: all second derivatives have a place."""
+    f = llgrad.load(FOLDER / f"{name}.c")[name]
+    found, dense = (
+        make(f, wrt="x")(*(X[:6].copy() if isinstance(p.type, Pointer) else 6 for p in f.signature.parameters))
+        for make in (llgrad.sparse_hessian, llgrad.hessian)
+    )
+    np.testing.assert_allclose(found.toarray(), dense, rtol=1e-9, atol=1e-9 * np.abs(dense).max())
+    assert dense.any()
 
 
 def test_a_wrong_pattern_of_a_hessian(lib: llgrad.Library) -> None:
