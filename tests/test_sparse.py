@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import pickle
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,11 +18,12 @@ from msgspec.structs import replace
 from sandbox import isolated
 
 import llgrad
-from llgrad.api import colouring
+from llgrad.api import colouring, sparse
 from llgrad.api.colouring import Pattern
 from llgrad.api.sparsity import Inputs, pattern, sets_of
 from llgrad.autodiff.requests.request import Mode, Request
 from llgrad.errors import ArgumentError, UnsupportedError
+from llgrad.signature import Pointer
 
 C = """
 #include <math.h>
@@ -336,6 +338,32 @@ def test_other_shapes_and_kept_results(lib: llgrad.Library) -> None:
     np.testing.assert_array_equal(made(x, 5, np.zeros(5)).toarray(), expected)
 
 
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+def test_threads(lib: llgrad.Library, monkeypatch: pytest.MonkeyPatch, mode: str) -> None:
+    """Sweeps at once give what sweeps one after the other do, also of what is written and read."""
+    monkeypatch.setattr(sparse, "WORTH_THREADS", -1.0)
+    n = 40
+    one, many = (
+        llgrad.sparse_jacobian(lib.in_place, wrt="x", of="x", mode=mode, sparsity=np.ones((n, n)), threads=t)
+        for t in (1, 3)
+    )
+    for scale in (1.0, 0.9, 0.8):
+        x, z = scale * X[:n], scale * X[:n]
+        np.testing.assert_array_equal(many(x, n).toarray(), one(z, n).toarray())
+        np.testing.assert_array_equal(x, z)
+    h = llgrad.sparse_hessian(lib.rosenbrock, wrt="x", sparsity=np.ones((n, n)), threads=3)
+    for scale in (1.0, 0.9):
+        dense = llgrad.hessian(lib.rosenbrock, wrt="x")(scale * X[:n], n)
+        np.testing.assert_allclose(h(scale * X[:n], n).toarray(), dense, rtol=1e-13)
+    (kept,) = many._made.values()
+    assert kept.sweeps.copies and len(kept.sweeps.chunks) % 3 == 0
+
+
+def test_pickling(lib: llgrad.Library) -> None:
+    made = pickle.loads(pickle.dumps(llgrad.sparse_jacobian(lib.chain, wrt="x", of="y")))
+    assert made(X[:9].copy(), 9, np.zeros(9)).nnz == 25
+
+
 def test_few_shapes_are_kept(lib: llgrad.Library) -> None:
     made = llgrad.sparse_jacobian(lib.chain, wrt="x", of="y")
     for n in (*range(2, 14), 2):
@@ -394,6 +422,20 @@ def test_floats_inside_are_no_wrong_pattern(lib: llgrad.Library) -> None:
     np.testing.assert_array_equal(given(X, n, np.zeros(n)).toarray(), found.toarray())
 
 
+def test_a_given_pattern_is_left_as_it_was(lib: llgrad.Library) -> None:
+    """Its entries may stand in any order, and more than once; they count whatever their values are."""
+    n = 4
+    items, starts = np.array([1, 0, 2, 0, 1, 1, 2, 3, 1, 3, 2, 2]), np.array([0, 2, 6, 9, 12])
+    given = scipy.sparse.csr_array((np.tile([1.0, -1.0], 6), items.copy(), starts.copy()), shape=(n, n))
+    found = llgrad.sparse_jacobian(lib.chain, wrt="x", of="y", sparsity=given)(X[:n].copy(), n, np.zeros(n))
+    np.testing.assert_array_equal(given.indices, items)
+    np.testing.assert_array_equal(given.indptr, starts)
+    assert found.nnz == 10
+    np.testing.assert_allclose(
+        found.toarray(), llgrad.jacobian(lib.chain, wrt="x", of="y")(X[:n].copy(), n, np.zeros(n)), rtol=1e-14
+    )
+
+
 # --- Hessians
 
 
@@ -415,6 +457,18 @@ def test_hessian_of_a_lagrangian(lib: llgrad.Library) -> None:
     dense = llgrad.hessian(lib.both, wrt=("x", "p"), of="y")(x, p, n, y, seed=weights)
     np.testing.assert_allclose(found.toarray(), np.block([list(row) for row in dense]), rtol=1e-12, atol=1e-15)
     assert found.nnz < (n + 2) ** 2
+
+
+@pytest.mark.parametrize("name", ["explicit_stack", "float_double_casts", "released_at_once"])
+def test_sets_go_through_the_code_of_gradients(name: str) -> None:
+    """Tapes, stacks, casts and memory of the program's own: all second derivatives have a place."""
+    f = llgrad.load(FOLDER / f"{name}.c")[name]
+    found, dense = (
+        make(f, wrt="x")(*(X[:6].copy() if isinstance(p.type, Pointer) else 6 for p in f.signature.parameters))
+        for make in (llgrad.sparse_hessian, llgrad.hessian)
+    )
+    np.testing.assert_allclose(found.toarray(), dense, rtol=1e-9, atol=1e-9 * np.abs(dense).max())
+    assert dense.any()
 
 
 def test_a_wrong_pattern_of_a_hessian(lib: llgrad.Library) -> None:

@@ -39,7 +39,7 @@ class Pattern(Struct, frozen=True, dict=True):
         """That of a matrix of SciPy's or NumPy's: entries that are stored, of a dense one those that are not zero."""
         from scipy.sparse import csr_array
 
-        made = csr_array(matrix)
+        made = csr_array(matrix, copy=True)  # (it is changed below)
         made.sum_duplicates()
         made.sort_indices()
         return cls(made.shape, made.indptr.astype(np.int64), made.indices.astype(np.int32))

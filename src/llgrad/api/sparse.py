@@ -13,8 +13,11 @@ probe is less strict from then on.
 
 from __future__ import annotations
 
+import os
 import threading
+import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Unpack
 
 import numpy as np
@@ -29,7 +32,7 @@ from llgrad.api.jacobian import REVERSE_COST
 from llgrad.api.names import Names
 from llgrad.api.options import Options
 from llgrad.api.second_order import Second
-from llgrad.api.sparsity import Inputs, pattern, result_format, sets_of, symmetric
+from llgrad.api.sparsity import Inputs, copied, pattern, result_format, sets_of, symmetric
 from llgrad.autodiff.requests.request import Act, Mode
 from llgrad.errors import ArgumentError, ForeignError, UnsupportedError, at_the_caller
 from llgrad.execution.library import ForeignFunction
@@ -38,41 +41,81 @@ from llgrad.signature import Pointer
 Floats = NDArray[Any]
 WIDTH = 4  # directions in one sweep: wider ones cost as much a lane or, where a function computes much, twice that
 MOST_LONG = 256  # rows that are found by reverse sweeps beside forward ones
+WORTH_THREADS = 2e-3  # seconds of all sweeps of a call
 KEPT = 8  # shapes of arguments whose patterns and memory are kept
 LOOSE = float(np.finfo(np.float32).eps) ** 0.5  # where a function computes in floats, whatever its arguments are
 
 
-class Sweeps:
-    """Runs a derivative along many directions, in memory that is kept from call to call.
+class Runs:
+    """Sweeps along many directions, over threads where they take long. Each sweep but the first runs on copies of what
+    the function writes. A function that changes variables of its own runs on one thread, on what it was given."""
 
-    `seeds` are the directions (of the inputs, or weights of the outputs), one a colour and then the probe's. The
-    sweeps have nearly equal widths.
+    def __init__(self, derivative: Derivative, count: int, width: int, threads: int | None) -> None:
+        self.derivative, self.count = derivative, count
+        self.stateful = derivative.function.library.effects(derivative.signature.symbol).stateful
+        self.threads = 1 if self.stateful else threads or _cores()
+        self.chunks = chunks(count, width, self.threads)
+        self.copies: list[list[Any]] = []
+        self.seconds, self.compiled = 0.0, False
+
+    def chunk(self, k: int, inputs: Inputs, values: Sequence[Any], disjoint: bool, seed: Any) -> list[Floats]:
+        """What the directions of one sweep found."""
+        raise NotImplementedError
+
+    def run(self, inputs: Inputs, before: Sequence[Any], seed: Any = None) -> list[Floats]:
+        """What each direction found, as a vector; the next call overwrites it."""
+        disjoint = self.derivative._disjoint(inputs.values)
+        count = len(self.chunks)
+        begun = time.perf_counter()
+        if self.threads > 1 and count > 1 and self.seconds > WORTH_THREADS:
+            given = [inputs.values, *self._copied(inputs.values, before)]
+            with ThreadPoolExecutor(min(self.threads, count)) as pool:
+                jobs = [pool.submit(self.chunk, k, inputs, given[k], disjoint, seed) for k in range(count)]
+                return [vector for job in jobs for vector in job.result()]
+        found: list[Floats] = []
+        for k in range(count):
+            if k:
+                restore(inputs.values, before)
+            found += self.chunk(k, inputs, inputs.values, disjoint, seed)
+        self.seconds = time.perf_counter() - begun if self.compiled else 0.0
+        self.compiled = True
+        return found
+
+    def _copied(self, values: Sequence[Any], before: Sequence[Any]) -> list[list[Any]]:
+        """Arguments for each sweep but the first: arrays that the function may write are its own."""
+        written = [n for n, v in enumerate(values) if self.derivative._may_write(n, v)]
+        if not self.copies:
+            self.copies = [[copied(v) if n in written else None for n, v in enumerate(values)] for _ in self.chunks[1:]]
+        for own in self.copies:
+            restore(own, [before[n] if n in written else None for n in range(len(values))])
+        return [[values[n] if v is None else v for n, v in enumerate(own)] for own in self.copies]
+
+
+class Sweeps(Runs):
+    """Runs a derivative in memory that is kept from call to call.
+
+    `seeds` are the directions (of the inputs, or weights of the outputs), one a colour and then the probe's.
     """
 
-    def __init__(self, derivative: Derivative, inputs: Inputs, seeds: Sequence[Floats]) -> None:
-        self.derivative, self.forward = derivative, derivative.mode is Mode.FORWARD
-        self.count = len(seeds)
-        self.chunks: list[tuple[int, list[list[Any]], list[Any], list[dict[int, Any]]]] = []
-        values = inputs.values
-        self.stateful = derivative.function.library.effects(derivative.signature.symbol).stateful
-        for first, end in chunks(len(seeds), WIDTH):
-            some = seeds[first:end]
-            starts = [self._start(inputs, values, s) for s in some]
-            lanes = [
-                [derivative._cleared(n, v) if derivative.acts[n] is Act.DUP else None for n, v in enumerate(values)]
-                for _ in some
-            ]
-            numbers = [float(s[0]) if s.size else 0.0 for s in some]
-            for lane, start in zip(lanes, starts, strict=True):
-                self._fill(lane, start, True)
-            self.chunks.append((first, lanes, numbers, starts))
+    def __init__(self, derivative: Derivative, inputs: Inputs, seeds: Sequence[Floats], threads: int | None) -> None:
+        super().__init__(derivative, len(seeds), WIDTH, threads)
+        self.forward = derivative.mode is Mode.FORWARD
+        self.value: Any = None
+        self.lanes = [
+            [derivative._cleared(n, v) if derivative.acts[n] is Act.DUP else None for n, v in enumerate(inputs.values)]
+            for _ in seeds
+        ]
+        self.starts = [self._start(inputs, s) for s in seeds]
+        self.numbers = [float(s[0]) if s.size else 0.0 for s in seeds]
+        for lane, start in zip(self.lanes, self.starts, strict=True):
+            self._fill(lane, start, True)
 
-    def _start(self, inputs: Inputs, values: Sequence[Any], seed: Floats) -> dict[int, Any]:
+    def _start(self, inputs: Inputs, seed: Floats) -> dict[int, Any]:
         """What the shadows hold before a sweep, where that is not zero."""
         if self.forward:
             return dict(zip(self.derivative.wrt, inputs.directions(seed), strict=True))
         of = self.derivative.of
-        return {} if of is None else {of: seed.reshape(np.shape(values[of])).astype(values[of].dtype)}
+        return {} if of is None else {of: seed.reshape(np.shape(inputs.values[of])).astype(inputs.values[of].dtype)}
 
     def _fill(self, lane: list[Any], start: dict[int, Any], first: bool = False) -> None:
         for n, shadow in enumerate(lane):
@@ -85,24 +128,18 @@ class Sweeps:
         t = self.derivative.signature.parameters[n].type
         return not (isinstance(t, Pointer) and t.const)
 
-    def run(self, inputs: Inputs, before: Sequence[Any]) -> list[Floats]:
-        """What each direction found, as a vector; the next call overwrites it."""
-        derivative, values = self.derivative, inputs.values
-        disjoint = derivative._disjoint(values)
-        value: Any = None
-        vectors: list[Floats] = []
-        for first, lanes, numbers, starts in self.chunks:
-            if first:
-                restore(values, before)
-            for lane, start in zip(lanes, starts, strict=True):
-                self._fill(lane, start)
-            results = derivative._sweep(values, lanes, [[n] for n in numbers], disjoint)
-            if self.forward and self.stateful and len(self.chunks) > 1:
-                one = derivative._value(values, results)
-                require_same(derivative.signature.name, one if value is None else value, one)
-                value = one
-            vectors += [self._vector(inputs, lane, results, n, len(lanes)) for n, lane in enumerate(lanes)]
-        return vectors
+    def chunk(self, k: int, inputs: Inputs, values: Sequence[Any], disjoint: bool, seed: Any) -> list[Floats]:
+        del seed
+        first, end = self.chunks[k]
+        lanes = self.lanes[first:end]
+        for lane, start in zip(lanes, self.starts[first:end], strict=True):
+            self._fill(lane, start)
+        results = self.derivative._sweep(values, lanes, [[n] for n in self.numbers[first:end]], disjoint)
+        if self.stateful:
+            one = self.derivative._value(values, results)
+            self.value = self.value if k else one
+            require_same(self.derivative.signature.name, self.value, one)
+        return [self._vector(inputs, lane, results, n, len(lanes)) for n, lane in enumerate(lanes)]
 
     def _vector(self, inputs: Inputs, lane: list[Any], results: tuple[Any, ...], n: int, width: int) -> Floats:
         of = self.derivative.of
@@ -114,11 +151,39 @@ class Sweeps:
         return np.ascontiguousarray(np.reshape(np.asarray(found, t), -1))
 
 
-def chunks(count: int, most: int) -> list[tuple[int, int]]:
-    """`count` directions in as few sweeps as can be, of nearly equal widths: where each begins and ends."""
+class SecondSweeps(Runs):
+    """Runs Hessian-vector products."""
+
+    def __init__(self, derivative: Second, inputs: Inputs, seeds: Sequence[Floats], threads: int | None) -> None:
+        super().__init__(derivative, len(seeds), 1 if Act.OUT in derivative.acts else WIDTH, threads)
+        self.second = derivative
+        self.directions = [inputs.directions(s) for s in seeds]
+
+    def chunk(self, k: int, inputs: Inputs, values: Sequence[Any], disjoint: bool, seed: Any) -> list[Floats]:
+        first, end = self.chunks[k]
+        found = self.second._products(values, self.second.seeds(seed), self.directions[first:end], disjoint)
+        return [inputs.joined([f] if self.second.single else f) for f in found]
+
+    def run(self, inputs: Inputs, before: Sequence[Any], seed: Any = None) -> list[Floats]:
+        changing = self.stateful and len(self.chunks) > 1
+        first = self.second._tried(inputs.values) if changing else []
+        found = super().run(inputs, before, seed)
+        for one, other in zip(first, self.second._tried(inputs.values, before) if changing else [], strict=True):
+            require_same(self.second.signature.name, one, other)
+        return found
+
+
+def chunks(count: int, most: int, threads: int = 1) -> list[tuple[int, int]]:
+    """`count` directions in few sweeps of nearly equal widths, as many for each thread: where each begins and ends."""
     sweeps = -(-count // most)
-    ends = [count * n // sweeps for n in range(sweeps + 1)]
+    if sweeps > 1:
+        sweeps = min(-(-sweeps // threads) * threads, count)
+    ends = [count * n // sweeps for n in range(sweeps + 1)] if sweeps else [0]
     return list(zip(ends, ends[1:], strict=False))
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def restore(values: Sequence[Any], before: Sequence[Any]) -> None:
@@ -126,27 +191,6 @@ def restore(values: Sequence[Any], before: Sequence[Any]) -> None:
     for v, old in zip(values, before, strict=True):
         if old is not None:
             v[...] = old
-
-
-class SecondSweeps:
-    """Runs Hessian-vector products along many directions."""
-
-    def __init__(self, derivative: Second, inputs: Inputs, seeds: Sequence[Floats]) -> None:
-        self.derivative, self.count = derivative, len(seeds)
-        self.width = 1 if Act.OUT in derivative.acts else WIDTH
-        self.directions = [inputs.directions(s) for s in seeds]
-
-    def run(self, inputs: Inputs, before: Sequence[Any], seed: Any) -> list[Floats]:
-        """As `Sweeps.run`."""
-        derivative, values = self.derivative, inputs.values
-        disjoint = derivative._disjoint(values)
-        vectors: list[Floats] = []
-        for first, end in chunks(self.count, self.width):
-            if first:
-                restore(values, before)
-            found = derivative._products(values, derivative.seeds(seed), self.directions[first:end], disjoint)
-            vectors += [inputs.joined([f] if derivative.single else f) for f in found]
-        return vectors
 
 
 class Long(Struct):
@@ -180,13 +224,19 @@ class Made(Struct):
 class Sparse:
     """What the sparse derivatives share: patterns and memory for the shapes that were met, and the probe."""
 
-    of: int | None
+    _asked: tuple[tuple[Any, ...], Options]
+
+    def __reduce__(self) -> Any:
+        """Pickled as what was asked for: patterns are found again."""
+        return _again, (type(self), *self._asked)
 
     def __init__(
         self, function: ForeignFunction, wrt: Names, of: str | int | None, order: int, given: Any, probe: bool,
-        options: Options,
+        threads: int | None, options: Options,
     ) -> None:  # fmt: skip
-        self.function, self.probe = function, probe
+        if threads is not None and threads < 1:
+            raise ArgumentError(f"threads={threads} is no number of threads", fix="leave it out: one a core")
+        self.function, self.probe, self.threads = function, probe, threads
         unable = given is not None and options.get("runtime_activity")
         self.sets = None if unable else sets_of(function, wrt, of, order, options)
         self.given = None if given is None else Pattern.of(given)
@@ -286,13 +336,14 @@ class SparseJacobian(Sparse):
 
     def __init__(
         self, function: ForeignFunction, wrt: Names, of: str | int | None, mode: str | None, sparsity: Any,
-        probe: bool, **options: Unpack[Options],
+        probe: bool, threads: int | None, **options: Unpack[Options],
     ) -> None:  # fmt: skip
+        self._asked = (function, wrt, of, mode, sparsity, probe, threads), options
         if mode not in (None, "forward", "reverse"):
             raise ArgumentError(f"mode={mode!r} is neither \"forward\" nor \"reverse\"", fix="leave it out")
         self.forward = Derivative(function, Mode.FORWARD, wrt, of, "sparse_jacobian", compile=False, **options)
         self.reverse = Derivative(function, Mode.COMBINED, wrt, of, "sparse_jacobian", compile=False, **options)
-        super().__init__(function, wrt, of, 1, sparsity, probe, options)
+        super().__init__(function, wrt, of, 1, sparsity, probe, threads, options)
         self.mode = mode
         self.__name__, self.__doc__ = self.forward.__name__, self.forward.__doc__
         self.__signature__ = self.forward.__signature__
@@ -334,7 +385,8 @@ class SparseJacobian(Sparse):
         how = (colouring.by_columns if forward else colouring.by_rows)(found, colouring.fewest_columns(side))
         direction, seeds = _seeds(how, inputs if forward else None, found.shape[forward], self.probe)
         formats = [result_format(self.forward, inputs.values), *map(inputs.format, inputs.wrt)]
-        return Made(found, how, direction, Sweeps(derivative, inputs, seeds), _tolerance(formats), self.probe, forward)
+        sweeps = Sweeps(derivative, inputs, seeds, self.threads)
+        return Made(found, how, direction, sweeps, _tolerance(formats), self.probe, forward)
 
     def _long_rows(self, found: Pattern) -> NDArray[np.bool_] | None:
         """The rows to be found by reverse sweeps, one each, where that saves a third of all sweeps."""
@@ -390,10 +442,11 @@ class SparseHessian(Sparse):
 
     def __init__(
         self, function: ForeignFunction, wrt: Names, of: str | int | None, sparsity: Any, probe: bool,
-        **options: Unpack[Options],
+        threads: int | None, **options: Unpack[Options],
     ) -> None:  # fmt: skip
+        self._asked = (function, wrt, of, sparsity, probe, threads), options
         self.second = Second(function, wrt, of, "sparse_hessian", **options)
-        super().__init__(function, wrt, of, 2, sparsity, probe, options)
+        super().__init__(function, wrt, of, 2, sparsity, probe, threads, options)
         self.given = None if self.given is None else symmetric(self.given)
         self.__name__, self.__doc__ = self.second.__name__, self.second.__doc__
         self.__signature__ = self.second.__signature__
@@ -420,11 +473,17 @@ class SparseHessian(Sparse):
         how = colouring.by_columns(found, colouring.star(found), symmetric=True)
         direction, seeds = _seeds(how, inputs, inputs.size, self.probe)
         formats = [inputs.format(n) for n in inputs.wrt]
-        return Made(found, how, direction, SecondSweeps(self.second, inputs, seeds), _tolerance(formats), self.probe)
+        sweeps = SecondSweeps(self.second, inputs, seeds, self.threads)
+        return Made(found, how, direction, sweeps, _tolerance(formats), self.probe)
 
     def _evaluated(self, inputs: Inputs, made: Made, before: Sequence[Any], seed: Any) -> tuple[Floats, int | None]:
         t = np.result_type(*(inputs.format(n) for n in inputs.wrt))
         return _taken(made, made.sweeps.run(inputs, before, seed), t)
+
+
+def _again(kind: Any, arguments: tuple[Any, ...], options: Options) -> Any:
+    """A sparse derivative where it is unpickled."""
+    return kind(*arguments, **options)
 
 
 def _tolerance(formats: Sequence[np.dtype[Any]]) -> float:
@@ -454,7 +513,7 @@ def _lanes(found: Sequence[Floats], t: np.dtype[Any]) -> list[Floats]:
 @dispatched
 def sparse_jacobian(
     function: ForeignFunction, wrt: Names = None, of: str | int | None = None, *, mode: str | None = None,
-    sparsity: Any = None, probe: bool = True, **options: Unpack[Options],
+    sparsity: Any = None, probe: bool = True, threads: int | None = None, **options: Unpack[Options],
 ) -> SparseJacobian:  # fmt: skip
     """A function that returns the Jacobian as a `scipy.sparse.csr_array`.
 
@@ -463,24 +522,25 @@ def sparse_jacobian(
     mode   "forward" or "reverse"; by default what needs fewer sweeps
     sparsity  the pattern, as a matrix of SciPy's or NumPy's; by default it is found at the first call (`sparsity`)
     probe  compare each matrix with a derivative along a random direction, which finds entries that the pattern lacks
+    threads  how many at most; by default one a core, where sweeps take long
     options  see `options.Options`
 
     Rows and columns count elements in C order. Raises as `jacobian`; ArgumentError where a pattern that was given lacks
     entries.
     """
-    return SparseJacobian(function, wrt, of, mode, sparsity, probe, **options)
+    return SparseJacobian(function, wrt, of, mode, sparsity, probe, threads, **options)
 
 
 @dispatched
 def sparse_hessian(
     function: ForeignFunction, wrt: Names = None, of: str | int | None = None, *, sparsity: Any = None,
-    probe: bool = True, **options: Unpack[Options],
+    probe: bool = True, threads: int | None = None, **options: Unpack[Options],
 ) -> SparseHessian:  # fmt: skip
     """A function that returns the Hessian as a symmetric `scipy.sparse.csr_array`; see `sparse_jacobian`.
 
     `seed=` at the call weighs the elements of `of`: the Hessian of a Lagrangian, with the multipliers as weights.
     """
-    return SparseHessian(function, wrt, of, sparsity, probe, **options)
+    return SparseHessian(function, wrt, of, sparsity, probe, threads, **options)
 
 
 __all__ = ["SparseHessian", "SparseJacobian", "sparse_hessian", "sparse_jacobian"]

@@ -168,7 +168,7 @@ def pattern(derivative: Sweeps, values: Sequence[Any], seed: Any = None) -> Patt
     inputs, count = Inputs(derivative, values), derivative.rows(values)
     sizes = derivative.formats(inputs)
     capacity = min(_CAPACITIES[t.itemsize] for t in sizes)
-    before = [_copy(v) if derivative._may_write(n, v) else None for n, v in enumerate(values)]
+    before = [copied(v) if derivative._may_write(n, v) else None for n, v in enumerate(values)]
     if count == 1:  # a gradient has a place for each input
         derivative.function(*values)
         return Pattern((1, inputs.size), np.array([0, inputs.size]), np.arange(inputs.size, dtype=np.int32))
@@ -192,7 +192,7 @@ def pattern(derivative: Sweeps, values: Sequence[Any], seed: Any = None) -> Patt
                     v[...] = old
             one, sets = derivative.propagated(inputs, given, seed)
             if after is None:
-                after, value = [None if b is None else _copy(v) for b, v in zip(before, values, strict=True)], one
+                after, value = [None if b is None else copied(v) for b, v in zip(before, values, strict=True)], one
             _require_same(derivative, (value, after), (one, values))
             row, item = members(found, coloured[1], children, pieces, sets, capacity, first)
             rows.append(row)
@@ -201,7 +201,8 @@ def pattern(derivative: Sweeps, values: Sequence[Any], seed: Any = None) -> Patt
     return Pattern((count, inputs.size), found.starts, found.items)
 
 
-def _copy(v: NDArray[Any]) -> NDArray[Any]:
+def copied(v: NDArray[Any]) -> NDArray[Any]:
+    """A copy with the strides of an array."""
     made = laid(v) if not v.flags.c_contiguous else np.empty_like(v)
     made[...] = v
     return made
@@ -303,5 +304,5 @@ def sparsity(
     return Sparsity(function, wrt, of, order, **options)
 
 
-__all__ = ["HessianSets", "Inputs", "JacobianSets", "Sparsity", "pattern", "result_format", "sets_of", "sparsity",
-           "symmetric"]  # fmt: skip
+__all__ = ["HessianSets", "Inputs", "JacobianSets", "Sparsity", "copied", "pattern", "result_format", "sets_of",
+           "sparsity", "symmetric"]  # fmt: skip
