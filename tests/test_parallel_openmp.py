@@ -49,6 +49,14 @@ def test_loops_and_what_stands_beside_them(level: int, backwards: list[str], tmp
         assert (done.returncode, done.stdout) == (0, ""), f"{threads} threads"
 
 
+def test_threads_of_a_team_ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    built(FOLDER / "asked_within.c", program := tmp_path / "asked", "-O2")
+    for levels in ("1", "2"):
+        monkeypatch.setenv("OMP_MAX_ACTIVE_LEVELS", levels)
+        done = ran(program, 3)
+        assert (done.returncode, done.stdout) == (0, "bad 0\n"), levels
+
+
 def test_serial_is_serial(tmp_path: Path) -> None:
     """The programs see how many threads ran the derivative."""
     built(FOLDER / "loops.c", program := tmp_path / "loops", "-O2", "--serial")

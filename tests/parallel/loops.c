@@ -330,10 +330,30 @@ static void copies(const double *x, double *y)
     }
 }
 
+/* Each thread has a part of memory that is as large as teams may be. */
+static void own_parts(const double *x, double *y)
+{
+    int threads = omp_get_max_threads();
+    double *part = calloc(threads + 3, N * sizeof *part);
+#pragma omp parallel
+    {
+        RAN;
+        double *own = part + N * omp_get_thread_num();
+#pragma omp for schedule(dynamic) nowait
+        for (int i = 0; i < N; i++)
+            for (int j = 0; j < i; j++) own[i] += x[i] * x[j], own[j] -= x[j] * x[j] * 0.1;
+#pragma omp barrier
+#pragma omp for
+        for (int i = 0; i < N; i++)
+            for (int t = 0; t < omp_get_num_threads(); t++) y[i] += part[N * t + i];
+    }
+    free(part);
+}
+
 #define BOTH(use)                                                                                                      \
     use(map) use(chunks) use(collapsed) use(sum) use(sums) use(phases) use(once) use(parts) use(last) use(by_hand)      \
     use(called) use(steps) use(perhaps) use(largest) use(product) use(atomics) use(critical) use(dynamic) use(guided)   \
-    use(runtime_schedule) use(in_order) use(nested_sections) use(chains) use(by_turns) use(copies)
+    use(runtime_schedule) use(in_order) use(nested_sections) use(chains) use(own_parts) use(by_turns) use(copies)
 
 #ifdef BACKWARDS
 #define CASE(f) {#f, f, 0, reverse_##f},

@@ -70,6 +70,8 @@ def _fork(module: Module, f: Function) -> None:
     for i in calls:
         i.set_operand(i.arity, opens)
         i.calling_convention, i.tail = "", ""
+        i.attributes = tuple(a for a in i.attributes if a.name == "nounwind")  # the rest was said of a plain call
+        i.argument_attributes = [() for _ in i.arguments]
 
 
 def _with_declarations(text: str) -> str:

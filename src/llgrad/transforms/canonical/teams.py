@@ -107,7 +107,7 @@ def form(module: Module) -> tuple[list[str], list[str]]:
             _refuse_unknown(f)
         if inside or speaks(f):
             changed.append(f.name)
-            (_Inside if inside else _Outside)(f, library, inside, bool(parts.entered)).run()
+            (_Inside if inside else _Outside)(f, library, inside, forks=False).run()  # teams are as large as ever
     for f in map(module.function, opened):
         others = tuple(a for a in f.attributes if a.name not in ("alwaysinline", "noinline", "inlinehint"))
         f.attributes = (*others, Attribute("noinline"), Attribute(FORK, string=True))
