@@ -220,3 +220,17 @@ __device__ void asking(const double *x, double *y, int n)
     y[I] = s[(T + 3) % 32] * v;
 }
 ALL(asking, double)
+// Shuffles within a warp: a sum, a scan, a rotation by lane, segments of 8 lanes
+__device__ void warpsumf(const float *x, float *y, int n)
+{
+    float v = x[I] * x[I];
+    for (int k = 16; k > 0; k /= 2) v += __shfl_down_sync(0xffffffff, v, k);
+    if (T == 0) y[blockIdx.x] = v * v / 100;
+}
+ALL(warpsumf, float)
+__device__ void lanesf(const float *x, float *y, int n)
+{
+    float v = x[I], up = __shfl_up_sync(0xffffffff, v, 3), across = __shfl_xor_sync(0xffffffff, v * up, 5, 8);
+    y[I] = __shfl_sync(0xffffffff, across, T * T + 1) * v + __shfl_sync(0xffffffff, up, 2, 8) * across;
+}
+ALL(lanesf, float)

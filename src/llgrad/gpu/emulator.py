@@ -37,7 +37,7 @@ THUNK = "llgrad_thunk_"
 MOST_THREADS, DYNAMIC_BYTES = 1024, 96 << 10
 Dim = int | Sequence[int]
 _ERRORS = {
-    1: "a thread ended while others of its block waited at a barrier",
+    1: "a thread ended, or waited elsewhere, while others of its block waited at a barrier",
     2: "there is not enough memory for the threads' stacks",
     3: "a thread stopped: __trap, or a derivative that cannot go on",
 }
