@@ -128,15 +128,6 @@ void fence_device(void) {}
 void fence_system(void) NAMED("membar.sys");
 void fence_system(void) {}
 
-/* All threads clear memory of a block together, between two barriers. */
-void clear(void *memory, uint64_t bytes) NAMED("clear.shared");
-void clear(void *memory, uint64_t bytes)
-{
-    wait_for_all(0);
-    if (rank() == 0) memset(memory, 0, bytes);
-    wait_for_all(0);
-}
-
 /* Is it memory of the thread's own, on its stack? */
 bool is_own(void *memory) NAMED("isspacep.local");
 bool is_own(void *memory)
