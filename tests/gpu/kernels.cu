@@ -234,3 +234,11 @@ __device__ void lanesf(const float *x, float *y, int n)
     y[I] = __shfl_sync(0xffffffff, across, T * T + 1) * v + __shfl_sync(0xffffffff, up, 2, 8) * across;
 }
 ALL(lanesf, float)
+// A tape that does not fit into the memory of the thread: it goes on in the heap
+__device__ void longer(const double *x, double *y, int n)
+{
+    double v = x[I];
+    for (int k = 0; k < 5 * n; k++) v = sin(v * x[(I + k) % n]) + 0.5;
+    y[I] = v;
+}
+ALL(longer, double)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from llgrad.ir.module import Module
-from llgrad.models.gpu import ADD
+from llgrad.models.gpu import ADD, TAPE_BEGIN, TAPE_END
 
 _FAIL = """
 declare void @llvm.trap()
@@ -75,11 +75,56 @@ done:
 """
 
 
+_TAPE_BEGIN = f"""
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+define internal ptr @{TAPE_BEGIN}(ptr %block, i64 %bytes) alwaysinline nounwind {{
+  call void @llvm.memset.p0.i64(ptr align 8 %block, i8 0, i64 128, i1 false)
+  %segment = getelementptr i8, ptr %block, i64 64
+  %memory = getelementptr i8, ptr %block, i64 128
+  %limit = getelementptr i8, ptr %block, i64 %bytes
+  %size = sub i64 %bytes, 64
+  store ptr %memory, ptr %block, align 8
+  %at.limit = getelementptr i8, ptr %block, i64 8
+  store ptr %limit, ptr %at.limit, align 8
+  %at.segment = getelementptr i8, ptr %block, i64 16
+  store ptr %segment, ptr %at.segment, align 8
+  %at.size = getelementptr i8, ptr %block, i64 80
+  store i64 %size, ptr %at.size, align 8
+  ret ptr %block
+}}
+"""
+_TAPE_END = f"""
+declare void @free(ptr)
+define internal void @{TAPE_END}(ptr %block) nounwind {{
+  %at.held = getelementptr i8, ptr %block, i64 56
+  %held = load ptr, ptr %at.held, align 8
+  call void @free(ptr %held)
+  br label %head
+head:
+  %segment = phi ptr [ %block, %0 ], [ %next, %body ]
+  %offset = phi i64 [ 72, %0 ], [ 8, %body ]
+  %at.next = getelementptr i8, ptr %segment, i64 %offset
+  %next = load ptr, ptr %at.next, align 8
+  %first = icmp eq ptr %segment, %block
+  br i1 %first, label %test, label %drop
+drop:
+  call void @free(ptr %segment)
+  br label %test
+test:
+  %more = icmp ne ptr %next, null
+  br i1 %more, label %body, label %done
+body:
+  br label %head
+done:
+  ret void
+}}
+"""
 _TEXTS = {
+    TAPE_BEGIN: _TAPE_BEGIN, TAPE_END: _TAPE_END,
     f"{ADD}float": _add("float"), f"{ADD}double": _add("double"),
     "llgrad_fail": _FAIL, "abort": _ABORT, "calloc": _CALLOC, "aligned_alloc": _ALIGNED, **_SYSTEM
 }  # fmt: skip
-OWN = frozenset({f"{ADD}float", f"{ADD}double"})
+OWN = frozenset({TAPE_BEGIN, TAPE_END, f"{ADD}float", f"{ADD}double"})
 HEAP = frozenset({"malloc", "free"})
 """What CUDA has for code of the device itself."""
 

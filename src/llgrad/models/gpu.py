@@ -35,3 +35,6 @@ PURE = (
 
 ADD = f"{INTRINSIC}add."
 """`llgrad.gpu.add.float(ptr, float)` adds to memory of any address space: atomically, if other threads may see it."""
+
+TAPE_BEGIN, TAPE_END = f"{INTRINSIC}tape.begin", f"{INTRINSIC}tape.end"
+"""An arena in a block of memory of the thread's own, and its end."""
