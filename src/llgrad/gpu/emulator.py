@@ -61,8 +61,13 @@ class Emulator:
         self._folder = tempfile.TemporaryDirectory(prefix="llgrad-")
         self._library = ctypes.CDLL(_compiled(write(module) + "\n".join(thunks), Path(self._folder.name)))
 
-    def launch(self, name: str, grid: Dim, block: Dim, arguments: Sequence[Any]) -> None:
-        """Run a kernel; arrays are changed in place."""
+    def launch(
+        self, name: str, grid: Dim, block: Dim, arguments: Sequence[Any], *, last_first: bool = False
+    ) -> None:
+        """Run a kernel; arrays are changed in place.
+
+        `last_first`: between two barriers, the last thread runs first. A kernel whose result depends on it has a race.
+        """
         if name not in self.kernels:
             raise UnknownNameError(f"there is no kernel {name}", fix=f"use one of {', '.join(self.kernels)}")
         sizes = [_three(grid), _three(block)]
@@ -71,6 +76,7 @@ class Emulator:
         held = _arguments(name, self.parameters[name], arguments)
         given = (ctypes.c_void_p * len(held))(*(ctypes.addressof(value) for value in held))
         thunk = getattr(self._library, f"{THUNK}{list(self.kernels).index(name)}")
+        ctypes.c_int.in_dll(self._library, "llgrad_last_first").value = last_first
         places = [ctypes.addressof(ctypes.c_char.in_dll(self._library, shared)) for shared in self._shared]
         result = self._library.llgrad_launch(
             thunk, given, *((ctypes.c_uint32 * 3)(*size) for size in sizes), ctypes.c_uint64(len(places)),

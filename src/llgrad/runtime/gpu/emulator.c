@@ -36,6 +36,7 @@ static ucontext_t scheduler;
 static Thunk *kernel;
 static void **given;
 static int failure;
+int llgrad_last_first; /* in which order the threads of a block take their turns */
 
 #define REGISTER(name, value) \
     uint32_t name##_x(void) NAMED("read.ptx.sreg." #name ".x"); \
@@ -175,7 +176,8 @@ static int run_block(uint32_t count, char *stacks)
     }
     for (;;) {
         uint32_t ended = 0, waiting = 0;
-        for (uint32_t n = 0; n < count && !failure; n++) {
+        for (uint32_t turn = 0; turn < count && !failure; turn++) {
+            uint32_t n = llgrad_last_first ? count - 1 - turn : turn;
             current = &fibers[n];
             thread = current->index;
             if (current->state == RUNNING) swapcontext(&scheduler, &current->context);
