@@ -119,3 +119,26 @@ def test_opt_writes_assembly_and_ptx(tmp_path: Path) -> None:
     if assembler := shutil.which("ptxas"):
         words = [assembler, "-c", "-arch=sm_80", str(tmp_path / "k.ptx"), "-o", str(tmp_path / "k.o")]
         assert subprocess.run(words, check=False).returncode == 0
+
+
+SPLIT = """
+template <typename... A> __device__ void *__enzyme_augmentfwd(void *, A...);
+template <typename... A> __device__ void __enzyme_reverse(void *, A...);
+extern "C" __global__ void split(const double *x, double *dx, double *y, double *dy, int n)
+{
+    void *tape = __enzyme_augmentfwd((void *)f, ARGUMENTS);
+    dy[blockIdx.x] = 1;
+    __syncthreads();
+    __enzyme_reverse((void *)f, ARGUMENTS, tape);
+}
+"""
+
+
+def test_split_derivative(tmp_path: Path) -> None:
+    emulated = Emulator(differentiate_device(compiled(tmp_path, TREE + SPLIT)))
+    x, n = np.random.default_rng(0).uniform(0.5, 1, 64), np.int32(64)
+    whole, split = np.zeros(64), np.zeros(64)
+    emulated.launch("first", 2, 32, [x, whole, np.zeros(64), np.ones(64), n])
+    emulated.launch("split", 2, 32, [x, split, np.zeros(64), np.zeros(64), n])
+    np.testing.assert_allclose(split, whole, rtol=1e-14)
+    assert whole.all()
