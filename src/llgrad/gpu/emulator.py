@@ -119,6 +119,8 @@ _SCALARS: dict[str, Any] = {
 
 def _for_host(module: Module) -> None:
     """Give what a program for the GPU leaves open: dynamic shared memory, and libm's functions for libdevice's."""
+    for g in module.globals.values():
+        g.prefix = tuple(word for word in g.prefix if word != "dso_local")
     for v in module.variables:
         shared = f'"{SPACE}{SHARED}"' in v.suffix
         v.suffix = v.suffix.partition(f', section "{SPACE}')[0]
