@@ -242,3 +242,18 @@ __device__ void longer(const double *x, double *y, int n)
     y[I] = v;
 }
 ALL(longer, double)
+// What a thread has read in a loop is overwritten by its neighbour, behind a barrier
+__device__ void neighbour(const double *x, double *y, int n)
+{
+    __shared__ double s[8 * 33];
+    int rows = n / 8;
+    for (int k = 0; k < rows; k++) s[k * 33 + T] = x[(I + k) % n];
+    __syncthreads();
+    double v = 1;
+    for (int k = 0; k < rows; k++) v += sin(s[k * 33 + T]) * v * 0.1;
+    __syncthreads();
+    s[T + 1] = x[I] * 2;
+    __syncthreads();
+    y[I] = v * s[T + 1];
+}
+ALL(neighbour, double)
