@@ -220,3 +220,40 @@ __device__ void asking(const double *x, double *y, int n)
     y[I] = s[(T + 3) % 32] * v;
 }
 ALL(asking, double)
+// Shuffles within a warp: a sum, a scan, a rotation by lane, segments of 8 lanes
+__device__ void warpsumf(const float *x, float *y, int n)
+{
+    float v = x[I] * x[I];
+    for (int k = 16; k > 0; k /= 2) v += __shfl_down_sync(0xffffffff, v, k);
+    if (T == 0) y[blockIdx.x] = v * v / 100;
+}
+ALL(warpsumf, float)
+__device__ void lanesf(const float *x, float *y, int n)
+{
+    float v = x[I], up = __shfl_up_sync(0xffffffff, v, 3), across = __shfl_xor_sync(0xffffffff, v * up, 5, 8);
+    y[I] = __shfl_sync(0xffffffff, across, T * T + 1) * v + __shfl_sync(0xffffffff, up, 2, 8) * across;
+}
+ALL(lanesf, float)
+// A tape that does not fit into the memory of the thread: it goes on in the heap
+__device__ void longer(const double *x, double *y, int n)
+{
+    double v = x[I];
+    for (int k = 0; k < 5 * n; k++) v = sin(v * x[(I + k) % n]) + 0.5;
+    y[I] = v;
+}
+ALL(longer, double)
+// What a thread has read in a loop is overwritten by its neighbour, behind a barrier
+__device__ void neighbour(const double *x, double *y, int n)
+{
+    __shared__ double s[8 * 33];
+    int rows = n / 8;
+    for (int k = 0; k < rows; k++) s[k * 33 + T] = x[(I + k) % n];
+    __syncthreads();
+    double v = 1;
+    for (int k = 0; k < rows; k++) v += sin(s[k * 33 + T]) * v * 0.1;
+    __syncthreads();
+    s[T + 1] = x[I] * 2;
+    __syncthreads();
+    y[I] = v * s[T + 1];
+}
+ALL(neighbour, double)

@@ -61,6 +61,9 @@ def test_gradient(kernels: Emulator, name: str) -> None:
     y, dx, dy = np.zeros(N, dtype), np.zeros(N, dtype), w.copy()
     kernels.launch(f"{name}_r", N // BLOCK, BLOCK, [x.copy(), dx, y, dy, n])
     np.testing.assert_array_equal(y, primal(x).astype(dtype))
+    again = np.zeros(N, dtype)  # a barrier that is missing shows where threads run in another order
+    kernels.launch(f"{name}_r", N // BLOCK, BLOCK, [x.copy(), again, np.zeros(N, dtype), w.copy(), n], last_first=True)
+    np.testing.assert_allclose(again, dx, rtol=1e-4 if single else 1e-10, atol=1e-4 if single else 1e-10)
     ty = np.zeros(N, dtype)
     kernels.launch(f"{name}_f", N // BLOCK, BLOCK, [x.copy(), t.copy(), np.zeros(N, dtype), ty, n])
     size = np.abs(dx) @ np.abs(t)
@@ -80,6 +83,21 @@ def test_ptx_assembles(tmp_path: Path) -> None:
         words = [assembler, "-c", f"-arch={cpu}", str(path), "-o", str(tmp_path / "k.o")]
         done = subprocess.run(words, capture_output=True, check=False)
         assert done.returncode == 0, done.stderr.decode()
+
+
+@pytest.mark.parametrize("name", ["gather", "stencil", "steps", "pairs"])
+def test_threads_add_atomically(kernels: Emulator, name: str) -> None:
+    """The emulator's threads do not run at once: what adds to memory is looked for in the code.
+
+    (`%old` and `%new` are of `llgrad.gpu.add`: memory of the thread's own, which was asked.)
+    """
+    lines = differentiated().partition(f"@{name}_r(")[2].partition("\n}")[0].splitlines()
+    made = {line.split(" = ")[0].strip(): line for line in lines if " = " in line}
+    loads = {v for v, line in made.items() if "= load double" in line and "shadow" in line}
+    stored = {line.split("double ")[1].split(",")[0] for line in lines if line.strip().startswith("store double ")}
+    sums = {v: line for v, line in made.items() if " fadd " in line and v in stored and not v.startswith("%new")}
+    assert not [v for v, line in sums.items() if any(u in line for u in loads)]
+    assert any("atomicrmw fadd" in line for line in lines)
 
 
 def test_memory_of_a_thread_needs_no_atomics(kernels: Emulator) -> None:

@@ -15,6 +15,7 @@ from llgrad.errors import UnsupportedError
 from llgrad.gpu import runtime
 from llgrad.gpu.host_view import KERNELS, OTHERS
 from llgrad.gpu.local_atomics import with_own_additions
+from llgrad.gpu.local_tape import with_local_tapes
 from llgrad.ir.module import Module
 from llgrad.ir.parse import parse
 from llgrad.ir.rewrite import edit_constants
@@ -50,6 +51,7 @@ def device_view(text: str, declared: Collection[str]) -> str:
     _name_maths(module)
     _place_variables(module)
     with_own_additions(module)
+    with_local_tapes(module)
     bodies = runtime.bodies(module)
     for name in bodies.defines:
         module.globals.pop(name, None)

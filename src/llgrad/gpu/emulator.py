@@ -37,7 +37,7 @@ THUNK = "llgrad_thunk_"
 MOST_THREADS, DYNAMIC_BYTES = 1024, 96 << 10
 Dim = int | Sequence[int]
 _ERRORS = {
-    1: "a thread ended while others of its block waited at a barrier",
+    1: "a thread ended, or waited elsewhere, while others of its block waited at a barrier",
     2: "there is not enough memory for the threads' stacks",
     3: "a thread stopped: __trap, or a derivative that cannot go on",
 }
@@ -61,8 +61,13 @@ class Emulator:
         self._folder = tempfile.TemporaryDirectory(prefix="llgrad-")
         self._library = ctypes.CDLL(_compiled(write(module) + "\n".join(thunks), Path(self._folder.name)))
 
-    def launch(self, name: str, grid: Dim, block: Dim, arguments: Sequence[Any]) -> None:
-        """Run a kernel; arrays are changed in place."""
+    def launch(
+        self, name: str, grid: Dim, block: Dim, arguments: Sequence[Any], *, last_first: bool = False
+    ) -> None:
+        """Run a kernel; arrays are changed in place.
+
+        `last_first`: between two barriers, the last thread runs first. A kernel whose result depends on it has a race.
+        """
         if name not in self.kernels:
             raise UnknownNameError(f"there is no kernel {name}", fix=f"use one of {', '.join(self.kernels)}")
         sizes = [_three(grid), _three(block)]
@@ -71,6 +76,7 @@ class Emulator:
         held = _arguments(name, self.parameters[name], arguments)
         given = (ctypes.c_void_p * len(held))(*(ctypes.addressof(value) for value in held))
         thunk = getattr(self._library, f"{THUNK}{list(self.kernels).index(name)}")
+        ctypes.c_int.in_dll(self._library, "llgrad_last_first").value = last_first
         places = [ctypes.addressof(ctypes.c_char.in_dll(self._library, shared)) for shared in self._shared]
         result = self._library.llgrad_launch(
             thunk, given, *((ctypes.c_uint32 * 3)(*size) for size in sizes), ctypes.c_uint64(len(places)),
@@ -113,6 +119,8 @@ _SCALARS: dict[str, Any] = {
 
 def _for_host(module: Module) -> None:
     """Give what a program for the GPU leaves open: dynamic shared memory, and libm's functions for libdevice's."""
+    for g in module.globals.values():
+        g.prefix = tuple(word for word in g.prefix if word != "dso_local")
     for v in module.variables:
         shared = f'"{SPACE}{SHARED}"' in v.suffix
         v.suffix = v.suffix.partition(f', section "{SPACE}')[0]

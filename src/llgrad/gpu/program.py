@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from llgrad.gpu.device_view import device_view
 from llgrad.gpu.host_view import host_view
+from llgrad.gpu.shuffles import exchanges
 from llgrad.ir.parse import parse
+from llgrad.ir.write import write
 from llgrad.llvm.gpu import ARCHITECTURE, optimised
 from llgrad.programs.program import optimise_program, read_ir
 
@@ -22,9 +24,12 @@ def differentiate_view(
     checkpoint: tuple[tuple[str, str], ...] = (), strict: bool = False,
 ) -> str:  # fmt: skip
     """The same of the host's view of such a module."""
+    module = parse(view)
+    declared = {f.name for f in module.functions if f.is_declaration}
+    if bodies := exchanges(module):
+        view = write(module) + bodies
     made = optimise_program(
         read_ir(view.encode(errors="surrogateescape")), min(level, 1), before=level if before is None else before,
         checkpoint=checkpoint, strict=strict,
     )  # fmt: skip
-    declared = {f.name for f in parse(view).functions if f.is_declaration}
     return optimised(device_view(made.text(), declared), level, cpu)

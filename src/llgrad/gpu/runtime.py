@@ -1,7 +1,7 @@
-"""What derivatives call on a GPU, as IR: how they fail, what the arena asks of a C library, shared shadows cleared.
+"""What derivatives call on a GPU, as IR: how they fail, what the arena asks of a C library, sums.
 
 The tape's arena lies in the heap of the device (`malloc` within a kernel), where derivatives need one.
-`llgrad.gpu.clear.shared(ptr, i64)` clears memory of a block by all of its threads, between two barriers.
+`llgrad.gpu.add.float(ptr, float)` adds to memory of any address space (`local_atomics`).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from llgrad.ir.module import Module
-from llgrad.models.gpu import ADD, CLEAR
+from llgrad.models.gpu import ADD, TAPE_BEGIN, TAPE_END
 
 _FAIL = """
 declare void @llvm.trap()
@@ -53,43 +53,8 @@ _SYSTEM = {
     "strtoull": "define internal i64 @strtoull(ptr %text, ptr %end, i32 %base) nounwind {\n  ret i64 0\n}\n",
     "madvise": "define internal i32 @madvise(ptr %start, i64 %bytes, i32 %advice) nounwind {\n  ret i32 0\n}\n",
 }
-_INDEX = "\n".join(
-    f"declare i32 @llvm.nvvm.read.ptx.sreg.{register}.{axis}()" for register in ("tid", "ntid") for axis in "xyz"
-)
-_CLEAR = f"""
-{_INDEX}
-declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)
-define internal void @{CLEAR}(ptr %memory, i64 %bytes) convergent noinline nounwind {{
-  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0) convergent
-  %x = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
-  %y = call i32 @llvm.nvvm.read.ptx.sreg.tid.y()
-  %z = call i32 @llvm.nvvm.read.ptx.sreg.tid.z()
-  %nx = call i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
-  %ny = call i32 @llvm.nvvm.read.ptx.sreg.ntid.y()
-  %nz = call i32 @llvm.nvvm.read.ptx.sreg.ntid.z()
-  %row = mul i32 %z, %ny
-  %rows = add i32 %row, %y
-  %before = mul i32 %rows, %nx
-  %own = add i32 %before, %x
-  %plane = mul i32 %nx, %ny
-  %threads = mul i32 %plane, %nz
-  %first = zext i32 %own to i64
-  %step = zext i32 %threads to i64
-  br label %head
-head:
-  %n = phi i64 [ %first, %0 ], [ %next, %body ]
-  %more = icmp ult i64 %n, %bytes
-  br i1 %more, label %body, label %done
-body:
-  %at = getelementptr i8, ptr %memory, i64 %n
-  store i8 0, ptr %at, align 1
-  %next = add i64 %n, %step
-  br label %head
-done:
-  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0) convergent
-  ret void
-}}
-"""
+
+
 def _add(t: str) -> str:
     return f"""
 declare i1 @llvm.nvvm.isspacep.local(ptr)
@@ -110,11 +75,56 @@ done:
 """
 
 
+_TAPE_BEGIN = f"""
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+define internal ptr @{TAPE_BEGIN}(ptr %block, i64 %bytes) alwaysinline nounwind {{
+  call void @llvm.memset.p0.i64(ptr align 8 %block, i8 0, i64 128, i1 false)
+  %segment = getelementptr i8, ptr %block, i64 64
+  %memory = getelementptr i8, ptr %block, i64 128
+  %limit = getelementptr i8, ptr %block, i64 %bytes
+  %size = sub i64 %bytes, 64
+  store ptr %memory, ptr %block, align 8
+  %at.limit = getelementptr i8, ptr %block, i64 8
+  store ptr %limit, ptr %at.limit, align 8
+  %at.segment = getelementptr i8, ptr %block, i64 16
+  store ptr %segment, ptr %at.segment, align 8
+  %at.size = getelementptr i8, ptr %block, i64 80
+  store i64 %size, ptr %at.size, align 8
+  ret ptr %block
+}}
+"""
+_TAPE_END = f"""
+declare void @free(ptr)
+define internal void @{TAPE_END}(ptr %block) nounwind {{
+  %at.held = getelementptr i8, ptr %block, i64 56
+  %held = load ptr, ptr %at.held, align 8
+  call void @free(ptr %held)
+  br label %head
+head:
+  %segment = phi ptr [ %block, %0 ], [ %next, %body ]
+  %offset = phi i64 [ 72, %0 ], [ 8, %body ]
+  %at.next = getelementptr i8, ptr %segment, i64 %offset
+  %next = load ptr, ptr %at.next, align 8
+  %first = icmp eq ptr %segment, %block
+  br i1 %first, label %test, label %drop
+drop:
+  call void @free(ptr %segment)
+  br label %test
+test:
+  %more = icmp ne ptr %next, null
+  br i1 %more, label %body, label %done
+body:
+  br label %head
+done:
+  ret void
+}}
+"""
 _TEXTS = {
+    TAPE_BEGIN: _TAPE_BEGIN, TAPE_END: _TAPE_END,
     f"{ADD}float": _add("float"), f"{ADD}double": _add("double"),
-    "llgrad_fail": _FAIL, "abort": _ABORT, "calloc": _CALLOC, "aligned_alloc": _ALIGNED, CLEAR: _CLEAR, **_SYSTEM
+    "llgrad_fail": _FAIL, "abort": _ABORT, "calloc": _CALLOC, "aligned_alloc": _ALIGNED, **_SYSTEM
 }  # fmt: skip
-OWN = frozenset({CLEAR, f"{ADD}float", f"{ADD}double"})
+OWN = frozenset({TAPE_BEGIN, TAPE_END, f"{ADD}float", f"{ADD}double"})
 HEAP = frozenset({"malloc", "free"})
 """What CUDA has for code of the device itself."""
 

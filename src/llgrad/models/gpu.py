@@ -33,8 +33,8 @@ PURE = (
 )
 """Names of what computes integers from integers, or waits. That other threads write meanwhile is said elsewhere."""
 
-CLEAR = f"{INTRINSIC}clear.shared"
-"""All threads of a block clear its memory together, between two barriers."""
-
 ADD = f"{INTRINSIC}add."
 """`llgrad.gpu.add.float(ptr, float)` adds to memory of any address space: atomically, if other threads may see it."""
+
+TAPE_BEGIN, TAPE_END = f"{INTRINSIC}tape.begin", f"{INTRINSIC}tape.end"
+"""An arena in a block of memory of the thread's own, and its end."""

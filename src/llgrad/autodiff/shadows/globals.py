@@ -7,6 +7,7 @@ theirs; where it may change otherwise (adjoints are added to what a struct has b
 from __future__ import annotations
 
 from llgrad.analysis.objects import initial_pointers, leaves
+from llgrad.autodiff.emit.block_memory import clear_together
 from llgrad.autodiff.facts.analysis_results import Facts
 from llgrad.autodiff.requests.registrations import SHADOW
 from llgrad.errors import UnsupportedError
@@ -16,7 +17,6 @@ from llgrad.ir.types import I1, I8, I64, PTR, VOID, PointerType
 from llgrad.ir.values import (
     AnyConstant,
     AnyValue,
-    Attribute,
     ConstAggregate,
     ConstExpr,
     ConstInt,
@@ -30,7 +30,7 @@ from llgrad.ir.values import (
 )
 from llgrad.ir.write_values import reference
 from llgrad.llvm.assembly import STATIC
-from llgrad.models.gpu import CLEAR, SHARED, SPACE
+from llgrad.models.gpu import SHARED, SPACE
 
 _INITIAL = ".initial"  # the contents with which the shadow of a constant begins, if it may change
 
@@ -144,9 +144,7 @@ def clear(b: Builder, module: Module, shadow: GlobalVariable) -> None:
     """Write what the shadow begins with."""
     size = i64(module.layout.alloc_size(shadow.value_type))
     if _is_of_block(shadow):  # the threads of a block clear it together
-        clears = declare(module, CLEAR, VOID, [PTR, I64])
-        clears.attributes = (Attribute("convergent"), Attribute("nounwind"))
-        b.call(clears, [shadow, size])
+        clear_together(b, module, shadow, size.value)
         return
     if (first := module.globals.get(shadow.name + _INITIAL)) is not None:
         memcpy = declare(module, "llvm.memcpy.p0.p0.i64", VOID, [PTR, PTR, I64, I1])

@@ -13,7 +13,7 @@
 #define __forceinline__ __inline__ __attribute__((always_inline))
 #define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
-#define LLGRAD_DEVICE static __device__ __forceinline__
+#define LLGRAD_DEVICE static __device__ __forceinline__ __attribute__((nodebug)) /* errors name the line that calls */
 
 typedef __SIZE_TYPE__ size_t;
 
@@ -37,6 +37,18 @@ static constexpr int warpSize = 32;
 LLGRAD_DEVICE void __threadfence() { __nvvm_membar_gl(); }
 LLGRAD_DEVICE void __threadfence_block() { __nvvm_membar_cta(); }
 LLGRAD_DEVICE void __threadfence_system() { __nvvm_membar_sys(); }
+
+#define LLGRAD_SHUFFLE(name, kind, clamp) \
+    LLGRAD_DEVICE float name(unsigned mask, float x, int by, int width = 32) \
+    { return __nvvm_shfl_sync_##kind##_f32(mask, x, by, (32 - width) << 8 | clamp); } \
+    LLGRAD_DEVICE int name(unsigned mask, int x, int by, int width = 32) \
+    { return __nvvm_shfl_sync_##kind##_i32(mask, x, by, (32 - width) << 8 | clamp); }
+LLGRAD_SHUFFLE(__shfl_sync, idx, 31)
+LLGRAD_SHUFFLE(__shfl_up_sync, up, 0)
+LLGRAD_SHUFFLE(__shfl_down_sync, down, 31)
+LLGRAD_SHUFFLE(__shfl_xor_sync, bfly, 31)
+#undef LLGRAD_SHUFFLE
+LLGRAD_DEVICE void __syncwarp(unsigned mask = 0xffffffff) { __nvvm_bar_warp_sync(mask); }
 
 LLGRAD_DEVICE int atomicAdd(int *p, int v) { return __atomic_fetch_add(p, v, __ATOMIC_RELAXED); }
 LLGRAD_DEVICE unsigned atomicAdd(unsigned *p, unsigned v) { return __atomic_fetch_add(p, v, __ATOMIC_RELAXED); }

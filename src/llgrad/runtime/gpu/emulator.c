@@ -18,7 +18,7 @@
 #define NOINLINE __attribute__((noinline))
 
 enum { STACK = 1 << 18, WARP = 32, MOST_THREADS = 1024 };
-enum { RUNNING, WAITING, ENDED };
+enum { RUNNING, WAITING, WITH_WARP, ENDED };
 enum { FINE, DIVERGENT, NO_MEMORY, FAILED };
 
 typedef struct { uint32_t x, y, z; } Three;
@@ -26,6 +26,7 @@ typedef void Thunk(void **arguments);
 typedef struct {
     ucontext_t context;
     Three index;
+    uint32_t lanes; /* with which it waits */
     int state;
 } Fiber;
 
@@ -35,6 +36,7 @@ static ucontext_t scheduler;
 static Thunk *kernel;
 static void **given;
 static int failure;
+int llgrad_last_first; /* in which order the threads of a block take their turns */
 
 #define REGISTER(name, value) \
     uint32_t name##_x(void) NAMED("read.ptx.sreg." #name ".x"); \
@@ -65,9 +67,44 @@ void wait_for_all(uint32_t number) NAMED("barrier.cta.sync.aligned.all");
 void wait_for_all(uint32_t number) { leave(WAITING); }
 void wait_here(uint32_t number) NAMED("barrier.cta.sync.all");
 void wait_here(uint32_t number) { leave(WAITING); }
-/* In each round, each thread comes to its next stop: those of a warp meet, having made the same stops. */
 void wait_for_warp(uint32_t mask) NAMED("bar.warp.sync");
-void wait_for_warp(uint32_t mask) { leave(RUNNING); }
+void wait_for_warp(uint32_t mask)
+{
+    current->lanes = mask;
+    leave(WITH_WARP);
+}
+
+/* Each lane of a warp shows a value, and reads that of another (PTX ISA 9.7.9.6). */
+static uint32_t shown[MOST_THREADS];
+static uint32_t shuffled(uint32_t mask, uint32_t value, int lane, bool inside)
+{
+    uint32_t own = rank() % WARP, at = rank();
+    shown[at] = value;
+    wait_for_warp(mask);
+    uint32_t found = shown[at - own + (inside ? (uint32_t)lane : own)];
+    wait_for_warp(mask);
+    return found;
+}
+#define SHUFFLE(kind, first, compare) \
+    uint32_t shuffle_##kind(uint32_t mask, uint32_t x, uint32_t b, uint32_t c) NAMED("shfl.sync." #kind ".i32"); \
+    uint32_t shuffle_##kind(uint32_t mask, uint32_t x, uint32_t b, uint32_t c) \
+    { \
+        int own = rank() % WARP, segment = c >> 8 & 31, low = own & segment, last = low | (c & 31 & ~segment), lane = first; \
+        return shuffled(mask, x, lane, lane compare last); \
+    } \
+    float shuffle_float_##kind(uint32_t mask, float x, uint32_t b, uint32_t c) NAMED("shfl.sync." #kind ".f32"); \
+    float shuffle_float_##kind(uint32_t mask, float x, uint32_t b, uint32_t c) \
+    { \
+        uint32_t bits; \
+        memcpy(&bits, &x, 4); \
+        bits = shuffle_##kind(mask, bits, b, c); \
+        memcpy(&x, &bits, 4); \
+        return x; \
+    }
+SHUFFLE(down, own + (int)b, <=)
+SHUFFLE(up, own - (int)b, >=)
+SHUFFLE(bfly, own ^ (int)b, <=)
+SHUFFLE(idx, low | ((int)b & 31 & ~segment), <=)
 
 static uint32_t counted;
 static uint32_t count_block(bool here)
@@ -92,21 +129,30 @@ void fence_device(void) {}
 void fence_system(void) NAMED("membar.sys");
 void fence_system(void) {}
 
-/* All threads clear memory of a block together, between two barriers. */
-void clear(void *memory, uint64_t bytes) NAMED("clear.shared");
-void clear(void *memory, uint64_t bytes)
-{
-    wait_for_all(0);
-    if (rank() == 0) memset(memory, 0, bytes);
-    wait_for_all(0);
-}
-
 /* Is it memory of the thread's own, on its stack? */
 bool is_own(void *memory) NAMED("isspacep.local");
 bool is_own(void *memory)
 {
     uint64_t at = (uint64_t)memory, stack = current ? (uint64_t)current->context.uc_stack.ss_sp : 0;
     return at >= stack && at < stack + STACK;
+}
+
+/* Let go on who waits with lanes that have all come (lanes that ended, or never were, are not waited for). */
+static bool free_warps(uint32_t count)
+{
+    bool freed = false;
+    static bool met[MOST_THREADS];
+    for (uint32_t n = 0; n < count; n++) {
+        met[n] = fibers[n].state == WITH_WARP;
+        for (uint32_t lane = 0; lane < WARP && met[n]; lane++) {
+            uint32_t other = n - n % WARP + lane;
+            bool awaited = fibers[n].lanes >> lane & 1 && other < count && fibers[other].state != ENDED;
+            met[n] = !awaited || (fibers[other].state == WITH_WARP && fibers[other].lanes == fibers[n].lanes);
+        }
+    }
+    for (uint32_t n = 0; n < count; n++)
+        if (met[n]) fibers[n].state = RUNNING, freed = true;
+    return freed;
 }
 
 static void run(void)
@@ -130,7 +176,8 @@ static int run_block(uint32_t count, char *stacks)
     }
     for (;;) {
         uint32_t ended = 0, waiting = 0;
-        for (uint32_t n = 0; n < count && !failure; n++) {
+        for (uint32_t turn = 0; turn < count && !failure; turn++) {
+            uint32_t n = llgrad_last_first ? count - 1 - turn : turn;
             current = &fibers[n];
             thread = current->index;
             if (current->state == RUNNING) swapcontext(&scheduler, &current->context);
@@ -140,9 +187,9 @@ static int run_block(uint32_t count, char *stacks)
         current = NULL;
         if (failure) return failure;
         if (ended == count) return FINE;
-        if (ended + waiting == count && ended) return DIVERGENT;
-        if (waiting == count)
-            for (uint32_t n = 0; n < count; n++) fibers[n].state = RUNNING;
+        if (free_warps(count)) continue;
+        if (waiting != count) return DIVERGENT;
+        for (uint32_t n = 0; n < count; n++) fibers[n].state = RUNNING;
     }
 }
 
