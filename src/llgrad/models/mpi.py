@@ -81,6 +81,11 @@ HANDLES = frozenset(f"ompi_{what}_t" for what in _HANDLES.split())
 """Open MPI's names of what its handles point to: nothing that a program sees, and no memory that is active."""
 
 
+def is_handle(variable: str) -> bool:
+    """Is this a variable of Open MPI's that a handle points to? No float of the program's is there."""
+    return variable.startswith("ompi_")
+
+
 def moves(symbol: str) -> str:
     """A letter for each parameter of a function that moves floats; nothing for other functions."""
     return MOVES.get(symbol.removeprefix(PREFIX), "") if symbol.startswith(PREFIX) else ""
