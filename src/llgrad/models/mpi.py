@@ -20,6 +20,8 @@ MOVES: dict[str, str] = {
     "Recv": "w.t...s",
     "Sendrecv": "r.t..w.t...s",
     "Sendrecv_replace": "b.t.....s",
+    "Probe": "...s",
+    "Iprobe": "...ss",
     "Bcast": "b.t..",
     "Gather": "r.tb.t..",
     "Gatherv": "r.tbcct..",
