@@ -19,23 +19,32 @@ PROGRAMS = Path(__file__).parent / "mpi"
 
 
 class Mpi(NamedTuple):
-    """An MPI of Debian's: how its programs start, and what its `mpicc` adds to a command."""
+    """An MPI of Debian's: how its programs start, its compiler, and the name that mpi4py looks for its library by."""
 
     run: tuple[str, ...]
-    flags: tuple[str, ...]
+    compiler: str
+    library: str
 
     @property
     def there(self) -> bool:
-        return shutil.which(self.run[0]) is not None and Path(self.flags[0][2:], "mpi.h").is_file()
+        return shutil.which(self.run[0]) is not None and shutil.which(self.compiler) is not None
+
+    @property
+    def flags(self) -> list[str]:
+        """What its compiler adds to a command."""
+        said = subprocess.run([self.compiler, "-show"], capture_output=True, text=True, check=True).stdout
+        return [word for word in said.split() if word.startswith(("-I", "-L", "-l"))]
+
+    @property
+    def shared(self) -> Path:
+        """Its library."""
+        folders, names = ([w[2:] for w in self.flags if w.startswith(flag)] for flag in ("-L", "-l"))
+        return next(p for f in folders for n in names if (p := Path(f, f"lib{n}.so")).is_file()).resolve()
 
 
-_LIBRARIES = Path("/usr/lib/x86_64-linux-gnu")
 KINDS = {
-    "openmpi": Mpi(
-        ("mpirun.openmpi", "--oversubscribe"),
-        (f"-I{_LIBRARIES}/openmpi/include", f"-L{_LIBRARIES}/openmpi/lib", "-lmpi"),
-    ),
-    "mpich": Mpi(("mpirun.mpich",), ("-I/usr/include/x86_64-linux-gnu/mpich", f"-L{_LIBRARIES}", "-lmpich")),
+    "openmpi": Mpi(("mpirun.openmpi", "--oversubscribe"), "mpicc.openmpi", "libmpi.so.40"),
+    "mpich": Mpi(("mpirun.mpich",), "mpicc.mpich", "libmpi.so.12"),
 }
 SECONDS = 120  # a program that waits for what nobody sends ends then
 
@@ -47,7 +56,7 @@ def built(tmp_path: Path, source: Path, kind: str, level: int) -> Path:
     find_compiler()
     target = tmp_path / source.stem
     words = [f"-O{level}", str(source), f"-I{PROGRAMS}", "-o", str(target), *KINDS[kind].flags, "-lm"]
-    assert drive(words, cxx=False) == 0
+    assert drive(words, cxx=source.suffix == ".cpp") == 0
     return target
 
 
@@ -59,9 +68,9 @@ def run(program: Path, kind: str, ranks: int, **more: str) -> subprocess.Complet
 
 
 @pytest.mark.parametrize(("kind", "level"), [("openmpi", 2), ("mpich", 0), ("openmpi", 0), ("mpich", 2)])
-@pytest.mark.parametrize("name", sorted(p.stem for p in PROGRAMS.glob("*.c")))
+@pytest.mark.parametrize("name", sorted(p.name.removesuffix(".c") for p in PROGRAMS.glob("*.c*")))
 def test_derivatives_agree_with_differences(tmp_path: Path, name: str, kind: str, level: int) -> None:
-    program = built(tmp_path, PROGRAMS / f"{name}.c", kind, level)
+    program = built(tmp_path, PROGRAMS / (name if "." in name else f"{name}.c"), kind, level)
     for ranks in (2, 3, 4) if kind == "mpich" else (3,):
         done = run(program, kind, ranks)
         assert done.stdout == "right\n", f"{ranks} ranks: {done.stdout}{done.stderr}"
@@ -112,8 +121,7 @@ def test_with_mpi4py(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str)
     if not KINDS[kind].there:
         pytest.skip(f"{kind} is not installed")
     pytest.importorskip("mpi4py")
-    library = {"openmpi": _LIBRARIES / "openmpi/lib/libmpi.so.40", "mpich": _LIBRARIES / "libmpich.so.12"}[kind]
-    (tmp_path / ("libmpi.so.12" if kind == "mpich" else library.name)).symlink_to(library)  # as mpi4py looks for it
+    (tmp_path / KINDS[kind].library).symlink_to(KINDS[kind].shared)
     monkeypatch.setenv("MPICC", f"mpicc.{kind}")
     monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
     monkeypatch.setenv("MPI4PY_MPIABI", kind)

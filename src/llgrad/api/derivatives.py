@@ -118,7 +118,8 @@ class Derivative(Uncopied):
                 f"{self.signature.name} takes pointers to pointers: a direction a call", fix="call vjp or jvp for each"
             )
         disjoint = self._disjoint(values)
-        width = min(LANES, 1 << (max(count, 1) - 1).bit_length())
+        most = 1 if self.function.library.passes_messages else LANES
+        width = min(most, 1 << (max(count, 1) - 1).bit_length())
         before = [v.copy() if count > width and self._may_write(n, v) else None for n, v in enumerate(values)]
         found: list[Any] = []
         results: tuple[Any, ...] = ()

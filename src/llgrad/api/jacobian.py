@@ -31,6 +31,13 @@ class Jacobian:
     ) -> None:
         if mode not in (None, "forward", "reverse"):
             raise ArgumentError(f"mode={mode!r} is neither \"forward\" nor \"reverse\"", fix="leave it out")
+        if mode is None and function.library.passes_messages:
+            raise ArgumentError(
+                f"the Jacobian of {function.__name__}, which passes messages, without a mode",
+                cause="forward mode gives what all ranks' inputs together do to the outputs of one, reverse mode what "
+                "the inputs of one do to all outputs together",
+                fix='say mode="forward" or mode="reverse"',
+            )
         self.forward = Derivative(function, Mode.FORWARD, wrt, of, "jacobian", compile=mode == "forward", **options)
         self.reverse = Derivative(function, Mode.COMBINED, wrt, of, "jacobian", compile=mode == "reverse", **options)
         self.mode = mode

@@ -36,6 +36,7 @@ from llgrad.execution.entry import (
 )
 from llgrad.execution.passing import parts
 from llgrad.execution.size_checks import Check, Test
+from llgrad.models.mpi import sends
 from llgrad.signature import Opaque, Pointer, Scalar, Signature, View, Void
 from llgrad.support.uncopied import Uncopied
 from llgrad.transforms.guard.denormals import refuse_jumps
@@ -551,6 +552,11 @@ class Loaded(Uncopied):
     def has_registrations(self) -> bool:
         """Has anything been said of this library's functions, or of functions of the names that it has?"""
         return bool(self._registrations())
+
+    @property
+    def passes_messages(self) -> bool:
+        """Does the program call functions of MPI whose rules take one direction at a time?"""
+        return any(map(sends, self._functions()))
 
     def _functions(self) -> frozenset[str]:
         """The names of all functions."""

@@ -20,6 +20,8 @@ MOVES: dict[str, str] = {
     "Recv": "w.t...s",
     "Sendrecv": "r.t..w.t...s",
     "Sendrecv_replace": "b.t.....s",
+    "Probe": "...s",
+    "Iprobe": "...ss",
     "Bcast": "b.t..",
     "Gather": "r.tb.t..",
     "Gatherv": "r.tbcct..",
@@ -79,6 +81,11 @@ _MPICH_INTEGERS = frozenset((
 _HANDLES = "communicator datatype op request group errhandler info win"
 HANDLES = frozenset(f"ompi_{what}_t" for what in _HANDLES.split())
 """Open MPI's names of what its handles point to: nothing that a program sees, and no memory that is active."""
+
+
+def is_handle(variable: str) -> bool:
+    """Is this a variable of Open MPI's that a handle points to? No float of the program's is there."""
+    return variable.startswith("ompi_")
 
 
 def moves(symbol: str) -> str:

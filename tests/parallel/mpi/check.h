@@ -7,8 +7,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
 double __enzyme_autodiff(void *, ...);
 double __enzyme_fwddiff(void *, ...);
+#ifdef __cplusplus
+}
+#endif
 extern int enzyme_dup, enzyme_const;
 static int rank, size, failures;
 

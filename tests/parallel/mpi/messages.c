@@ -30,6 +30,21 @@ static double shorter(const double *x, int n) { /* fewer come than there is room
     return s;
 }
 
+static double asked_first(const double *x, int n) { /* who sends how much is asked before it is received */
+    double b[4] = {0}, s = x[0];
+    MPI_Status status;
+    int count, there = 0;
+    if (rank) MPI_Send(x, rank < n ? rank : n, MPI_DOUBLE, 0, 6, WORLD);
+    else for (int k = 1; k < size; k++, there = 0) {
+        if (k == 1) MPI_Probe(MPI_ANY_SOURCE, 6, WORLD, &status);
+        else while (!there) MPI_Iprobe(MPI_ANY_SOURCE, 6, WORLD, &there, &status);
+        MPI_Get_count(&status, MPI_DOUBLE, &count);
+        MPI_Recv(b, count, MPI_DOUBLE, status.MPI_SOURCE, 6, WORLD, MPI_STATUS_IGNORE);
+        for (int i = 0; i < count; i++) s += b[i] * b[i] * (1 + status.MPI_SOURCE);
+    }
+    return s * s;
+}
+
 static double any_source(const double *x, int n) { /* the adjoints go where the messages came from */
     double s = x[0], b;
     MPI_Status status;
@@ -108,6 +123,7 @@ static void checks(void) {
     CHECK(overwritten, 2);
     CHECK(shorter, 3);
     CHECK(any_source, 2);
+    CHECK(asked_first, 2);
     CHECK(nobody, 2);
     CHECK(constants, 2);
     CHECK(integers, 2);

@@ -34,6 +34,17 @@ static double halo(const double *x, int n) { /* a stencil in time: what is insid
     return u[1] * u[4] + u[2] * u[3];
 }
 
+static double arrived[3];
+static double in_static_memory(const double *x, int n) { /* a work array of the program's */
+    MPI_Request r;
+    double s = 0;
+    MPI_Irecv(arrived, n, MPI_DOUBLE, BEFORE, 0, WORLD, &r);
+    MPI_Send(x, n, MPI_DOUBLE, AFTER, 0, WORLD);
+    MPI_Wait(&r, MPI_STATUS_IGNORE);
+    for (int i = 0; i < n; i++) s += arrived[i] * arrived[i] * x[i];
+    return s;
+}
+
 static void begin(double *to, const double *from, MPI_Request *r) {
     MPI_Irecv(to, 1, MPI_DOUBLE, BEFORE, 0, WORLD, &r[0]);
     MPI_Isend(from, 1, MPI_DOUBLE, AFTER, 0, WORLD, &r[1]);
@@ -205,6 +216,7 @@ static void checks(void) {
     CHECK(waited, 2);
     CHECK(halo, 4);
     CHECK(in_functions, 2);
+    CHECK(in_static_memory, 3);
     CHECK(tested, 2);
     CHECK(any, 2);
     CHECK(some, 2);

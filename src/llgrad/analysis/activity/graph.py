@@ -45,7 +45,7 @@ from llgrad.ir.values import (
     Store,
     Value,
 )
-from llgrad.models.mpi import READ, WRITTEN, buffers, continues, is_integer_type, moves, sends
+from llgrad.models.mpi import READ, WRITTEN, buffers, continues, is_handle, is_integer_type, moves, sends
 from llgrad.rules import Entry, lookup
 from llgrad.rules.blas import is_own
 from llgrad.rules.library import LIKE
@@ -305,8 +305,8 @@ class FlowGraph:
         self.messages[hub] = None
 
     def _buffers(self, call: Call, callee: Function, kinds: str) -> frozenset[MemoryObject]:
-        given = [call.arguments[n] for n in buffers(callee.name, kinds)]
-        return self.memory.reachable(frozenset(o for a in given for o in self.memory.points_to(a)))
+        given = (call.arguments[n] for n in buffers(callee.name, kinds))
+        return frozenset(o for a in given for o in self.memory.points_to(a))  # no message follows pointers
 
     def _external(self, call: Call, callee: Function | None, known: Behaviour) -> None:
         hub = Hub(call)
@@ -383,7 +383,8 @@ class FlowGraph:
         """Code that is not known moves data between all it can reach."""
         globals_ = [o for o in self.memory.objects if _is_public(o)]
         for o in dict.fromkeys([*self.memory.exposed, *globals_]):
-            if o.kind not in ("unknown", "thrown", "text") and not o.is_code and not o.is_constant:
+            handle = isinstance(o.site, GlobalVariable) and is_handle(o.site.name)
+            if o.kind not in ("unknown", "thrown", "text") and not (o.is_code or o.is_constant or handle):
                 self._both_ways(o, UNKNOWN)
         for function in self.memory.functions:
             if self.memory.called_back(function):

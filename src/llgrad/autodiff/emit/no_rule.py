@@ -38,6 +38,9 @@ def no_rule(call: Call, span: Span | None) -> NoRuleError:
         case Function(name=name) if _OPENMP.match(name):
             what, fix = f"OpenMP's {name}", "use what docs/languages.md says that llgrad knows of OpenMP"
             cause = "what this call does in a team of one thread is not known"
+        case Function(name=name) if call.callee.attribute("llgrad.mpi") is not None:
+            what, fix = "a derivative of a derivative that passes messages", "take differences of first derivatives"
+            cause = f"{name.removeprefix('__llgrad_').rpartition('_')[0]} of MPI has a rule for first derivatives alone"
         case Function(name=name) if name.startswith("MPI_"):
             what, fix = f"the call of {name}", "use what docs/parallel.md says that llgrad knows of MPI"
             cause = "active floats may reach other ranks by it, and it has no rule, or no mpi.h was found to compile it"

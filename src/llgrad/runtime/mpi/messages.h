@@ -291,3 +291,16 @@ void __llgrad_Sendrecv_replace_reverse(REPLACE, void *tape) {
     gone();
 }
 #undef RUN
+
+/* Questions for messages that have come: one for any tag may be answered by a derivative message. */
+static void require_tag(const char *function, int tag) {
+    if (tag == MPI_ANY_TAG) refuse(function, "it asks for any tag, and may find a derivative message; name the tag");
+}
+#define ASKS(name, ARGS, CALL) \
+    moved __llgrad_##name##_forward(ARGS) { return require_tag("MPI_" #name, tag), done(CALL); } \
+    kept __llgrad_##name##_augmented(ARGS) { return require_tag("MPI_" #name, tag), keep(NULL, CALL); } \
+    void __llgrad_##name##_reverse(ARGS, void *tape) { gone(); }
+#define PROBE_ARGS int source, int tag, H(MPI_Comm, comm), P(MPI_Status, status)
+#define IPROBE_ARGS int source, int tag, H(MPI_Comm, comm), P(int, flag), P(MPI_Status, status)
+ASKS(Probe, PROBE_ARGS, MPI_Probe(source, tag, comm, status))
+ASKS(Iprobe, IPROBE_ARGS, MPI_Iprobe(source, tag, comm, flag, status))

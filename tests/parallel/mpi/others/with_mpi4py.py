@@ -21,4 +21,9 @@ assert np.allclose(gradient, comm.size * x / want)  # of the sum of what all ran
 assert np.allclose(of_half, half.size * x / alone)
 tangent = llgrad.jvp(lib.norm, wrt="x")(x, 3, comm, tangents=x)[1]
 assert np.allclose(tangent, want)
+rows = llgrad.jacobian(lib.squares, wrt="x", of="y", mode="reverse")(x, 3, np.zeros(3), comm)
+assert np.allclose(rows, np.diag(2 * x))  # of what all ranks have of an output
+columns = llgrad.jacobian(lib.squares, wrt="x", of="y", mode="forward")(x, 3, np.zeros(3), comm)
+together = comm.allreduce(np.diag(2 * x))
+assert np.allclose(columns, together if comm.rank == 0 else 0)  # by the inputs of all ranks together
 sys.stdout.write("right\n" if comm.rank == 0 else "")
