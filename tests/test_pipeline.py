@@ -307,7 +307,7 @@ def test_strings_survive_renaming(source: Source) -> None:
         static double state;
         double f(double x) { state += x; puts("mail me @state please"); return state; }
     """)]).modules[0]).text()  # fmt: skip
-    shared = shared_globals.share_globals(text)
+    shared = shared_globals.share_globals(text, shared_globals.shared_names(text))
     assert "mail me @state please" in shared
     assert "@llgrad.static.state = global double" in shared
     assert LLVMModule.from_text(shared)

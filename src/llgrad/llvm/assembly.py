@@ -176,12 +176,6 @@ def shared_globals(text: str) -> list[str]:
     return [name for name in mutable_globals(text) if name not in own and not name.startswith(RULED)]
 
 
-def lengths(text: str, names: Collection[str]) -> dict[str, int]:
-    """How long the definitions of those of these functions are that the text defines."""
-    found = (m for m in DEFINITION.finditer(text) if plain(m[2]) in names) if names else ()
-    return {plain(m[2]): text.find("\n}\n", m.end()) - m.start() for m in found}
-
-
 def definitions(text: str) -> list[str]:
     """The functions and variables that the text defines, constants too."""
     return [plain(name) for _, name, _ in DEFINITION.findall(text)] + [name for name, _ in _variables(text)]

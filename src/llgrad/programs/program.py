@@ -69,10 +69,10 @@ def optimise_program(
     unit = run_passes(Unit(text), PROGRAM, Source(asks=True, closed=closed))
     whole = unit.llvm()
     text = unit.text()
-    shared = share_globals(text, closed)
+    shared = share_globals(text, names := shared_names(text), closed)
     taken = _taken(shared)
     if taken is not None:
-        whole.rename(shared_names(text))
+        whole.rename(names)
         work, shared = taken.work, taken.text
     else:
         work = LLVMModule.from_text(shared)

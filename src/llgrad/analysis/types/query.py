@@ -255,7 +255,12 @@ def _declared(region: Region, at: int, room: int) -> tuple[int, int]:
     open_at = WEAK
     said = [(inside, token, level) for token, level in region.tokens.items()
             if (inside := token.within(at, region.period)) is not None]  # fmt: skip
-    aside = [_says_less(region, token, at, [t for _, t, n in said if n == level]) for _, token, level in said]
+    ends: dict[tuple[int, int], int] = {}  # of objects that are told of, by level and first byte
+    for _, token, level in said:
+        if token.high is not None:
+            end = token.at + token.type.size
+            ends[level, token.at] = max(end, ends.get((level, token.at), end))
+    aside = [_says_less(region, token, at, ends.get((level, token.at), at)) for _, token, level in said]
     typed = {level for (_, _, level), less in zip(said, aside, strict=True) if not less}
     for (inside, token, level), less in zip(said, aside, strict=True):
         if less and level in typed:
@@ -275,13 +280,14 @@ def _declared(region: Region, at: int, room: int) -> tuple[int, int]:
     return 0, 1
 
 
-def _says_less(region: Region, token: Token, at: int, others: list[Token]) -> bool:
-    """Is it of a pointer to characters, or of one to the first part of an object of which `at` is further on?"""
+def _says_less(region: Region, token: Token, at: int, end: int) -> bool:
+    """Is it of a pointer to characters, or of one to the first part of an object of which `at` is further on?
+
+    `end`: where the longest such object ends that others of its level tell of.
+    """
     if token.high is not None or bl.is_character(token.type):
         return token.high is None
-    if region.period or not token.type.size or at < token.at + token.type.size:
-        return False
-    return any(t.high is not None and t.at == token.at and t.at + t.type.size > at for t in others)
+    return not region.period and token.type.size > 0 and at >= token.at + token.type.size and end > at
 
 
 def _is_refuted(region: Region, at: int, mask: int, start: int, size: int) -> bool:

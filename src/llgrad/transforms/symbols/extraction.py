@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from llgrad.analysis.memory.call_effects import MET
 from llgrad.llvm import LLVMModule
 from llgrad.llvm.assembly import (
-    definitions,
     direct_variables,
-    lengths,
     mutable_globals,
     names_in,
     plain,
@@ -20,13 +18,19 @@ from llgrad.transforms.symbols.address_taken import called_types, may_call, met_
 from llgrad.transforms.symbols.program_text import Program, read, taken_out
 
 
-def only(whole: LLVMModule, roots: Sequence[str], said: Sequence[str] = (), *, addressed: bool = False) -> str:
+def only(whole: LLVMModule, roots: Sequence[str], said: Sequence[str] = ()) -> str:
     """The program with what the roots reach, and its variables and registrations (`said` too), and what those name.
 
     Weak functions and what LLVM itself lists stay; constructors and destructors of globals go. Functions that pointers
     in variables may point to (`address_taken`) stay if what is reached calls one of their type, or has its address.
-    `addressed`: only if it has.
     """
+    return _text(*_kept(whole, roots, said, addressed=False))
+
+
+def _kept(
+    whole: LLVMModule, roots: Sequence[str], said: Sequence[str], *, addressed: bool
+) -> tuple[Program, dict[str, None]]:
+    """The program, and what of it `only` keeps. `addressed`: functions of a type that is called do not stay for it."""
     text = whole.text()
     program = _read(text)
     named_too = {plain(name) for words in said for name in names_in(words)}
@@ -41,8 +45,11 @@ def only(whole: LLVMModule, roots: Sequence[str], said: Sequence[str] = (), *, a
         more = {name for name, t in met.items() if may_call(called, t)} - kept
         more |= used_in(part, text) - kept if met else set()
         if not more:
-            break
+            return program, found
         kept |= more
+
+
+def _text(program: Program, found: Collection[str]) -> str:
     bodies = [name for name in found if name in program.functions]
     return direct_variables(taken_out(program, bodies, found), shown=False)
 
@@ -72,7 +79,12 @@ def addressed(whole: LLVMModule, roots: Sequence[str], said: Sequence[str]) -> s
     """
     if not (met := met_types(whole.text())):
         return ""
-    text = only(whole, roots, said, addressed=True)
-    there, called = set(definitions(text)), called_types(text)
-    others = {name.removeprefix(MET) for name, t in met.items() if name not in there and may_call(called, t)}
-    return text if sum(lengths(whole.text(), others - there).values()) > sum(lengths(text, there).values()) else ""
+    program, found = _kept(whole, roots, said, addressed=True)
+    called = called_types("\n".join(map(program.lines, found)))
+    others = {spelt(name.removeprefix(MET)) for name, t in met.items() if may_call(called, t)} - found.keys()
+    return _text(program, found) if _length(program, others) > _length(program, found) else ""
+
+
+def _length(program: Program, names: Collection[str]) -> int:
+    """Of the bodies of those of these that are functions."""
+    return sum(len(program.lines(name)) for name in names if name in program.functions)

@@ -7,7 +7,7 @@ supplies their addresses.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from llgrad.analysis.statics.statics import tables
 from llgrad.ir.module import Module
@@ -28,13 +28,12 @@ def share(unit: Unit, _: object) -> bool:
     return unit.put(unit.text() + made) if made else bool(names)
 
 
-def share_globals(text: str, closed: bool = False) -> str:
-    """Give static mutable variables, and tables of functions, external linkage, under a name of llgrad's: a derivative
-    refers to them.
+def share_globals(text: str, found: Mapping[str, str], closed: bool = False) -> str:
+    """Give static mutable variables, and tables of functions (`shared_names`), external linkage, under a name of
+    llgrad's: a derivative refers to them.
 
     Thread-local ones, too, though derivatives cannot: else LLVM would take what other functions set for constant.
     """
-    found = shared_names(text)
 
     def edit(m: re.Match[str]) -> str:
         if plain(m[1]) not in found:
