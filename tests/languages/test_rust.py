@@ -269,12 +269,14 @@ def test_a_crate_with_a_dependency(tmp_path: Path) -> None:
     (tmp_path / "maths" / "src" / "lib.rs").write_text(
         "#[inline(never)]\npub fn square(x: f64) -> f64 { x * x }\n"
         "pub fn total<T: Into<f64> + Copy>(x: &[T]) -> f64 { x.iter().map(|&v| v.into()).sum() }\n"
+        "#[inline]\npub fn used(x: f64) -> f64 { 2.0 * x }\n#[inline]\npub fn unused(x: f64) -> f64 { 3.0 * x }\n"
     )
     (tmp_path / "model" / "Cargo.toml").write_text(
         manifest.format("model") + '[dependencies]\nmaths = { path = "../maths" }\n'
     )
     (tmp_path / "model" / "src" / "lib.rs").write_text(
         "mod inner;\npub fn f(x: &[f64]) -> f64 { maths::square(maths::total(x)) * inner::K }\n"
+        "#[inline]\nfn half(x: f64) -> f64 { maths::used(x) * 0.25 }\n"
     )
     (tmp_path / "model" / "src" / "inner.rs").write_text(
         '#[cfg(feature = "twice")]\npub const K: f64 = 2.0;\n#[cfg(not(feature = "twice"))]\npub const K: f64 = 1.0;\n'
@@ -282,6 +284,8 @@ def test_a_crate_with_a_dependency(tmp_path: Path) -> None:
     for flags, k in ((), 1.0), (("--features=twice",), 2.0):
         crate = llgrad.load(tmp_path / "model" / "Cargo.toml", flags=flags)
         np.testing.assert_allclose(llgrad.grad(crate.f)(X), np.full(len(X), 2 * k * X.sum()), rtol=1e-14)
+        assert llgrad.grad(crate.half)(1.0) == 0.5
+        assert "unused" not in repr(crate)  # what the package does not use of its dependencies costs nothing
 
 
 def test_a_crate_with_a_vendored_dependency(tmp_path: Path) -> None:

@@ -34,7 +34,8 @@ from llgrad.support.cache_dir import stamp
 _INSTALL = "install Rust from rustup.rs (Debian: apt install rustc-web cargo-web)"
 _FIX = "correct the source, or pass the flags it needs (--edition=…, -C …, --cfg …)"
 _FLAGS = ("--edition=2021", "-g", "-Cpanic=abort", "-Coverflow-checks=off", "-Ccodegen-units=1", "-Copt-level=2")
-_ALWAYS = ("-Ctarget-cpu=x86-64", "-Clink-dead-code")  # what is small or private would be left out
+_ALWAYS = ("-Ctarget-cpu=x86-64",)
+_ALL = ("-Clink-dead-code",)  # what is small or private would be left out
 _PROFILE = {
     "PANIC": "abort", "DEBUG": "true", "OVERFLOW_CHECKS": "false", "CODEGEN_UNITS": "1", "OPT_LEVEL": "2", "LTO": "off",
     "STRIP": "none",
@@ -57,7 +58,7 @@ def _file(source: Source, raw: bool) -> Compiled:
     tool, name = rustc(), re.sub(r"\W", "_", source.path.stem)
     with tempfile.TemporaryDirectory(prefix="llgrad-") as folder:
         made, rule = Path(folder, f"{name}.ll"), Path(folder, f"{name}.d")
-        command = [tool.path, f"--crate-name={name}", "--crate-type=lib", *_FLAGS, *_always(raw)]
+        command = [tool.path, f"--crate-name={name}", "--crate-type=lib", *_FLAGS, *_ALL, *_always(raw)]
         command += ["--emit=llvm-ir,dep-info", f"--out-dir={folder}", *_levelled(source.flags)]
         command.append(str(source.path.absolute()))
         run(command, source.path, _FIX)
@@ -84,14 +85,16 @@ def _always(raw: bool) -> list[str]:
 
 
 def _crate(source: Source, raw: bool) -> list[Compiled]:
-    """All crates that the library of a Cargo.toml is built from; flags are cargo's (`--features=…`)."""
+    """All crates that the library of a Cargo.toml is built from; flags are cargo's (`--features=…`).
+
+    Of the others what is small or generic is compiled where it is used, and all else stands in them."""
     cargo = find("Rust", ("cargo",), "LLGRAD_CARGO", ("-vV",), r"cargo (\d)", _INSTALL, least=1)
     host = re.search(r"host: (\S+)", rustc().version)
     assert host is not None
     with tempfile.TemporaryDirectory(prefix="llgrad-") as folder:
-        command = [cargo.path, "build", "--lib", "--release", "--quiet", f"--target={host[1]}"]
+        command = [cargo.path, "rustc", "--lib", "--release", "--quiet", f"--target={host[1]}"]
         command += [f"--manifest-path={source.path.absolute()}", f"--target-dir={folder}", *source.flags]
-        command.append("--message-format=json-render-diagnostics")
+        command += ["--message-format=json-render-diagnostics", "--", *_ALL]
         profile = {f"CARGO_PROFILE_RELEASE_{name}": value for name, value in _PROFILE.items()}
         words = [*_given_flags(), "--emit=link,llvm-ir,dep-info", *_always(raw)]
         environment = {**profile, "CARGO_ENCODED_RUSTFLAGS": "\x1f".join(words), "RUSTC": rustc().path}

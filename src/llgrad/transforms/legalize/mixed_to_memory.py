@@ -21,6 +21,7 @@ from llgrad.ir.values import (
     AnyValue,
     Argument,
     Block,
+    Branch,
     Call,
     Cast,
     ConstAggregate,
@@ -166,6 +167,31 @@ class _Demotion:
         b.block, b.at = i.block, i.block.instructions.index(i)
         return b
 
+    def _arriving(self, phi: Phi, value: AnyValue, block: Block) -> Builder:
+        """Where a phi's value is there: at the end of the block it comes from, or behind the `invoke` that makes it."""
+        end = block.terminator
+        assert end is not None
+        if end is value:
+            end = self._way(block, phi.block).terminator
+            assert end is not None
+        return self._before(end)
+
+    def _way(self, source: Block, target: Block) -> Block:
+        """A block between two."""
+        f, end = source.function, source.terminator
+        assert f is not None and end is not None
+        way = Block(self._builder(f).names.fresh(f"{source.name}.{target.name}"), f)
+        f._blocks.insert(f._blocks.index(target), way)
+        way.append(Branch([target]))
+        end.targets[end.targets.index(target)] = way
+        target.users.remove(end)
+        way.users.append(end)
+        for phi in target.phis():
+            phi.blocks[phi.blocks.index(source)] = way
+            source.users.remove(phi)
+            way.users.append(phi)
+        return way
+
     def _after_phis(self, block: Block) -> Instruction:
         return next(i for i in block.instructions if not isinstance(i, Phi) and i.opcode != "landingpad")
 
@@ -199,8 +225,8 @@ class _Demotion:
                 pass
             case Phi():
                 for block in dict.fromkeys(v.blocks):
-                    assert block.terminator is not None
-                    self._put(self._before(block.terminator), v.incoming_from(block), self.coming[v])
+                    value = v.incoming_from(block)
+                    self._put(self._arriving(v, value, block), value, self.coming[v])
                 self._copy(self._before(self._after_phis(v.block)), self.at[v], self.coming[v], v.type)
             case Load(pointer):
                 self._copy(self._before(v), self.at[v], pointer, v.type)
@@ -260,9 +286,7 @@ class _Demotion:
     def _read_by(self, u: Instruction, v: AnyValue) -> None:
         for n, o in enumerate(u.operands):
             if o is v and not self._is_passed(u, n):
-                end = u.blocks[n].terminator if isinstance(u, Phi) else u
-                assert end is not None
-                b = self._before(end)
+                b = self._arriving(u, o, u.blocks[n]) if isinstance(u, Phi) else self._before(u)
                 u.set_operand(n, b.load(v.type, self.at[v], getattr(v, "name", ""), 8))
 
     def _is_passed(self, u: Instruction, n: int) -> bool:
