@@ -22,15 +22,16 @@ void pendulum(int steps, const double *p, double *out) {
 }
 double turned(int n, const double *x) {
     double sum = 0;
-    for (int i = 1; i < n; i++) {
-        double w = x[0], c = cos(x[i]);
-        unsigned r = i;
-        for (int k = 0; k < i; k++) {
-            sum += w * w * x[k] * x[k] * (1 + (r >> 30));
-            w = w * c + 0.5;
-            r = r * 1664525u + 1013904223u;
+    for (int t = 0; t < n - 4; t++)
+        for (int i = 1; i < n; i++) {
+            double w = x[0], c = cos(x[i]);
+            unsigned r = i + t;
+            for (int k = 0; k < i; k++) {
+                sum += w * w * x[k] * x[k] * (1 + (r >> 30));
+                w = w * c + 0.5;
+                r = r * 1664525u + 1013904223u;
+            }
         }
-    }
     return sum;
 }
 """

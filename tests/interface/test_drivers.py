@@ -514,6 +514,6 @@ def test_archive_names(here: Path) -> None:
 def test_help_begins_with_own_options(capfd: pytest.CaptureFixture[str], cxx: bool) -> None:
     assert drive(["--help"], cxx=cxx) == 0
     own, _, clangs = capfd.readouterr().out.partition("OVERVIEW")
-    names = {"--level", "--derivative", "--wrt", "--checkpoint", "--denormals"}
+    names = {"--level", "--derivative", "--wrt", "--checkpoint", "--denormals", "--serial"}
     assert names <= set(own.split()) and "USAGE" in clangs
     assert names == set(re.findall(r"^  (--\w+)", own, re.MULTILINE))
