@@ -11,10 +11,13 @@ import llgrad
 from llgrad.errors import ArgumentError, CompilerError, LlgradError, UnknownNameError
 
 CODE = """
+#include <cuda_runtime.h>
+#include <device_launch_parameters.h>
+#include <cmath>
 __global__ void scaled(float a, const float *x, float *y, int n)
 {
     int step = gridDim.x * blockDim.x;
-    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) y[i] = a * sinf(x[i]) * x[i];
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) y[i] = a * std::sin(x[i]) * x[i];
 }
 namespace inner { __global__ void stuck(double *x) { if (threadIdx.x) { __syncthreads(); } x[threadIdx.x] = 1; } }
 """

@@ -1,5 +1,7 @@
 """CUDA's language to IR for the GPU, by clang alone: no toolkit is needed (`include/gpu/llgrad_cuda.h`).
 
+The headers that kernels usually begin with (`cuda_runtime.h`, `math.h`, `cmath`) are short ones of our own.
+
     compile_cuda(Path("k.cu"))      bitcode for nvptx64 of the device's code, not optimised, libdevice not linked
 """
 
@@ -31,6 +33,6 @@ def compile_cuda(path: Path, cpu: str = ARCHITECTURE, flags: Sequence[str] = ())
         )  # fmt: skip
     with tempfile.TemporaryDirectory(prefix="llgrad-") as folder:
         made = Path(folder, "device.bc")
-        given = [*_FLAGS, f"--cuda-gpu-arch={cpu}", "-include", str(HEADER), *flags]
+        given = [*_FLAGS, f"--cuda-gpu-arch={cpu}", f"-I{HEADER.parent}", "-include", str(HEADER), *flags]
         run([*compiler.c, *given, "-emit-llvm", "-c", "-o", str(made), str(path)], path, "correct CUDA code")
         return made.read_bytes()
