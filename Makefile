@@ -79,7 +79,7 @@ test-full: lint
 
 # A part of the slow sets, `make test-share SHARE=3/24`: CI takes another one for each tree.
 test-share: $(READY)
-	@$(BIN)/python -m pytest -q -n 2 -m full --share $(SHARE) tests
+	@$(BIN)/python -m pytest -q -n 2 -m full --share $(SHARE) --durations 10 tests
 
 frameworks: $(FRAMEWORKS_READY)
 
