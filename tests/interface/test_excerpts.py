@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from test_selfcheck import HEAVY, NAMES, PROGRAMS, flags, needed, outcome, require_words
 
-from llgrad.drivers.compiling import INCLUDE
+from llgrad.drivers.compiling import include_flags
 from llgrad.frontends import find_compiler
 from llgrad.llvm import LLVMModule
 from llgrad.programs import excerpt, program
@@ -191,7 +191,7 @@ def build(path: Path, level: int, folder: Path, *more: str) -> Path:
     raw = ["-O0"] if level == 0 else [f"-O{level}", "-Xclang", "-disable-llvm-passes"]
     before, after, made = folder / "before.ll", folder / "after.ll", folder / "program"
     words = [*(compiler.cxx if cxx else compiler.c), "-w"]
-    include = ["-isystem", str(INCLUDE), *flags(path), *more]
+    include = [*include_flags(), *flags(path), *more]
     subprocess.run([*words, *raw, *include, "-S", "-emit-llvm", str(path), "-o", str(before)], check=True)
     text = program.optimise_program(program.read_ir(before.read_bytes()), level, "x86-64", before=level).text()
     assert not re.search(r"@\S*__enzyme", text)
