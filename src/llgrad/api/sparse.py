@@ -16,6 +16,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Unpack
@@ -46,7 +47,7 @@ KEPT = 8  # shapes of arguments whose patterns and memory are kept
 LOOSE = float(np.finfo(np.float32).eps) ** 0.5  # where a function computes in floats, whatever its arguments are
 
 
-class Runs:
+class Runs(ABC):
     """Sweeps along many directions, over threads where they take long. Each sweep but the first runs on copies of what
     the function writes. A function that changes variables of its own runs on one thread, on what it was given."""
 
@@ -58,9 +59,9 @@ class Runs:
         self.copies: list[list[Any]] = []
         self.seconds, self.compiled = 0.0, False
 
+    @abstractmethod
     def chunk(self, k: int, inputs: Inputs, values: Sequence[Any], disjoint: bool, seed: Any) -> list[Floats]:
         """What the directions of one sweep found."""
-        raise NotImplementedError
 
     def run(self, inputs: Inputs, before: Sequence[Any], seed: Any = None) -> list[Floats]:
         """What each direction found, as a vector; the next call overwrites it."""
@@ -221,7 +222,7 @@ class Made(Struct):
         return Probe(self.direction, np.ascontiguousarray(found[self.colouring.count], t), self.tolerance)
 
 
-class Sparse:
+class Sparse(ABC):
     """What the sparse derivatives share: patterns and memory for the shapes that were met, and the probe."""
 
     _asked: tuple[tuple[Any, ...], Options]
@@ -243,20 +244,25 @@ class Sparse:
         self._made: dict[Any, Made] = {}
         self._lock = threading.Lock()
 
+    @abstractmethod
     def _derivative(self) -> Derivative:
-        raise NotImplementedError
+        """The derivative that the sweeps run."""
 
+    @abstractmethod
     def _found(self, inputs: Inputs, seed: Any) -> Pattern:
-        raise NotImplementedError
+        """The pattern at these inputs, by sets."""
 
+    @abstractmethod
     def _prepared(self, inputs: Inputs, found: Pattern) -> Made:
-        raise NotImplementedError
+        """What is kept for a pattern: its colouring, and memory for its sweeps."""
 
+    @abstractmethod
     def _evaluated(self, inputs: Inputs, made: Made, before: Sequence[Any], seed: Any) -> tuple[Floats, int | None]:
-        raise NotImplementedError
+        """The entries, and a row in which the probe found others."""
 
+    @abstractmethod
     def _shape(self, inputs: Inputs) -> tuple[int, int]:
-        raise NotImplementedError
+        """The shape of the matrix."""
 
     def compute(self, args: Sequence[Any], named: dict[str, Any], seed: Any = None) -> Any:
         """The matrix."""

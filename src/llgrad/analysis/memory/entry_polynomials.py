@@ -9,6 +9,7 @@ whoever uses the numbers tests, too. Of 64-bit numbers that is tested when bound
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from contextlib import suppress
 
 from msgspec import Struct, field
@@ -104,19 +105,19 @@ class Frame(Struct, eq=False):
         return self.looped or (len(self.stack) == 1 and self.flow.loop_of(i.block) is not None)
 
 
-class Numbers:
+class Numbers(ABC):
     """Evaluates integers. Where pointers lead, and what memory holds, the reader of accesses says (`Reader`)."""
 
     def __init__(self, needs: dict[tuple[Poly, int, int], None]) -> None:
         self.needs = needs
 
+    @abstractmethod
     def pointer(self, f: Frame, v: AnyValue) -> Places:
         """The places that a pointer may have; Refused where that is not known."""
-        raise NotImplementedError
 
+    @abstractmethod
     def from_memory(self, f: Frame, load: Load) -> Poly | None:
         """An integer that is read from memory, if that is known at the entry."""
-        raise NotImplementedError
 
     def number(self, f: Frame, v: AnyValue) -> Poly | None:
         if isinstance(v, ConstInt):

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from llgrad.autodiff.emit.team_calls import barrier
 from llgrad.ir.build import FALSE, Builder, const_int, declare, i64
 from llgrad.ir.module import Module
 from llgrad.ir.types import I1, I8, I32, I64, PTR, VOID
@@ -18,8 +19,6 @@ _ALIGNED = 16
 
 def clear_together(b: Builder, module: Module, memory: AnyValue, size: int) -> None:
     """Clear `size` bytes; all threads of the block must come here."""
-    waits = declare(module, BLOCK, VOID, [I32])
-    waits.attributes = waits.attributes or (Attribute("convergent"), Attribute("nounwind"))
     x, y, z = (_register(b, module, f"tid.{axis}") for axis in "xyz")
     wide, high, deep = (_register(b, module, f"ntid.{axis}") for axis in "xyz")
     threads = b.binary("mul", b.binary("mul", wide, high), deep)
@@ -28,10 +27,10 @@ def clear_together(b: Builder, module: Module, memory: AnyValue, size: int) -> N
     part = b.binary("and", b.binary("add", share, i64(_ALIGNED - 1)), i64(-_ALIGNED))
     begin = _smaller(b, b.binary("mul", rank, part), i64(size))
     own = _smaller(b, part, b.binary("sub", i64(size), begin))
-    b.call(waits, [const_int(I32, 0)])
+    barrier(b, module, BLOCK, [const_int(I32, 0)])
     memset = declare(module, "llvm.memset.p0.i64", VOID, [PTR, I8, I64, I1])
     b.call(memset, [b.offset(memory, begin), const_int(I8, 0), own, FALSE])
-    b.call(waits, [const_int(I32, 0)])
+    barrier(b, module, BLOCK, [const_int(I32, 0)])
 
 
 def _register(b: Builder, module: Module, name: str) -> AnyValue:
